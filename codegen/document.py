@@ -1,0 +1,270 @@
+"""
+The one document from which all Python types are made: our components and Kubernetes', freed of everything
+that is no type.
+
+Inline objects get names, scalar components dissolve into the fields that use them, and each property learns
+what its absence means (`Absence`). The models' and the builders' templates read the same `Types`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from codegen import naming
+from codegen.problems import Problem, SourceError
+from codegen.project import Project, Schema
+from codegen.schema import type_of
+from codegen.yamlfile import read
+
+PREFIX = "#/components/schemas/"
+POINTERS_FILE = "api/k8s/pointers.yaml"
+OBJECT_META = "meta.v1.ObjectMeta"
+
+ALIASES: Mapping[str, Schema] = {
+    "meta.v1.Duration": {"type": "string"},
+    "meta.v1.IntOrString": {"anyOf": [{"type": "integer"}, {"type": "string"}]},
+    "meta.v1.MicroTime": {"type": "string"},
+    "meta.v1.Quantity": {"anyOf": [{"type": "integer"}, {"type": "number"}, {"type": "string"}]},
+    "meta.v1.Time": {"type": "string"},
+}
+"""Types that stay text or number as sent; each becomes a type alias."""
+_FREE_FORM = "meta.v1.RawExtension"
+_TIMES = frozenset({"meta.v1.MicroTime", "meta.v1.Time"})
+_MIXED = frozenset({"meta.v1.IntOrString", "meta.v1.Quantity"})
+
+_UNREAD_PROPERTIES: Mapping[str, frozenset[str]] = {OBJECT_META: frozenset({"managedFields", "selfLink"})}
+"""Left out of models to save memory in caches: nobody reads them, and they make up half of many objects."""
+_NO_CLASS = frozenset({"meta.v1.FieldsV1", "meta.v1.ManagedFieldsEntry", _FREE_FORM, *ALIASES})
+
+_TAKEN = frozenset({"Any", "Builder", "Final", "Mapping", "Model", "Resource", "Sequence", "TypeAlias", "UnsetType"})
+"""Names that the generated modules import; `Builder` and the containers are for apply builders."""
+
+_TYPE_META: Mapping[str, Schema] = {"apiVersion": {"type": "string"}, "kind": {"type": "string"}}
+
+
+class Absence(Enum):
+    """What it means that a property is not there, and so which default its field has."""
+
+    ZERO = "equals the zero value"
+    NONE = "differs from the zero value"
+    WRITTEN = "is refused by the server: the zero value is written"
+
+
+class Shape(Enum):
+    """Which zero value a field has."""
+
+    TEXT = "string"
+    WHOLE = "integer"
+    NUMBER = "number"
+    FLAG = "boolean"
+    LIST = "array"
+    MAP = "map"
+    STRUCT = "object"
+    MIXED = "number or string"
+    ANY = "any"
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    """One field of a type."""
+
+    wire: str
+    attribute: str
+    schema: Schema
+    """Its type alone: `type`, `items`, `additionalProperties` or `$ref`."""
+    shape: Shape
+    absence: Absence
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Constants:
+    """An enumeration: named constants for its values; fields stay plain strings, since servers add values."""
+
+    name: str
+    values: tuple[str, ...]
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """One class: a component with properties."""
+
+    name: str
+    """Dotted (`batch.v1alpha1.JobSpec`)."""
+    properties: tuple[Property, ...]
+    description: str = ""
+
+    @property
+    def module(self) -> str:
+        """`batch.v1alpha1`."""
+        return self.name.rpartition(".")[0]
+
+
+@dataclass(slots=True)
+class Types:
+    """All classes and enumerations by dotted name, in name order."""
+
+    classes: dict[str, Type] = field(default_factory=dict)
+    constants: dict[str, Constants] = field(default_factory=dict)
+
+    def openapi(self) -> dict[str, Any]:
+        """The document that the model generator reads."""
+        schemas: dict[str, Schema] = dict(ALIASES)
+        for name, made in self.classes.items():
+            properties = {item.wire: item.schema for item in made.properties}
+            schemas[name] = {"type": "object", "properties": properties, "required": list(properties)}
+        head = {"openapi": "3.0.0", "info": {"title": "types", "version": "1"}, "paths": {}}
+        return {**head, "components": {"schemas": dict(sorted(schemas.items()))}}
+
+
+def types_of(project: Project) -> Types:
+    """Every type of the project. Raises SourceError for properties that would share a Python name."""
+    return _Reader(project, _pointers(project)).read()
+
+
+def _pointers(project: Project) -> frozenset[str]:
+    """`core.v1.PodSpec.securityContext`-like names of the vendored properties whose absence differs from zero."""
+    path = project.root / POINTERS_FILE
+    if not project.core and not path.exists():
+        return frozenset()
+    values = read(path, project.root)
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+        raise SourceError([Problem(POINTERS_FILE, "", "must be a list of names: run `make vendor-schemas` again")])
+    return frozenset(values)
+
+
+class _Reader:
+    def __init__(self, project: Project, pointers: frozenset[str]) -> None:
+        self._project = project
+        self._pointers = pointers
+        self._types = Types()
+        self._problems: list[Problem] = []
+
+    def read(self) -> Types:
+        kinds = {kind.component for kind in (*self._project.kinds, *self._project.external)}
+        for name in sorted({*self._project.components, *self._project.core} - _NO_CLASS):
+            schema = self._project.schema(name)
+            if name in kinds:
+                schema = {**schema, "properties": {**_TYPE_META, **schema.get("properties", {})}}
+            if "properties" in schema:
+                self._add_class(name, schema)
+            elif "enum" in schema and not self._project.is_core(name):
+                self._add_constants(name, schema)
+        if self._problems:
+            raise SourceError(self._problems)
+        self._types.classes = dict(sorted(self._types.classes.items()))
+        self._types.constants = dict(sorted(self._types.constants.items()))
+        return self._types
+
+    def _add_class(self, name: str, schema: Schema) -> None:
+        if name.rpartition(".")[2] in _TAKEN:
+            message = "the generated module needs this name for something else: rename the component"
+            self._problems.append(Problem(self._project.file_of(name), name, message))
+        required = frozenset(schema.get("required", ()))
+        unread = _UNREAD_PROPERTIES.get(name, frozenset())
+        properties = tuple(
+            self._property(name, wire, node, required=wire in required)
+            for wire, node in sorted(schema["properties"].items())
+            if wire not in unread
+        )
+        self._refuse_shared_names(name, properties)
+        self._types.classes[name] = Type(name, properties, schema.get("description", ""))
+
+    def _refuse_shared_names(self, name: str, properties: Iterable[Property]) -> None:
+        taken: dict[str, str] = {}
+        for item in properties:
+            other = taken.setdefault(item.attribute, item.wire)
+            if other != item.wire:
+                message = f"{item.wire} and {other} would both be called {item.attribute} in Python: rename one"
+                self._problems.append(Problem(self._project.file_of(name), name, message))
+
+    def _add_constants(self, name: str, schema: Schema) -> None:
+        values = tuple(value for value in schema["enum"] if isinstance(value, str))
+        if values:
+            self._types.constants[name] = Constants(name, values, schema.get("description", ""))
+
+    def _property(self, owner: str, wire: str, node: Schema, *, required: bool) -> Property:
+        nested = f"{owner}{naming.pascal(wire)}"
+        whole = self._resolved(node)
+        if "enum" in whole and not self._dissolved(node) and not self._project.is_core(owner):
+            self._add_constants(nested, whole)
+        schema = self._type(node, nested)
+        shape = self._shape(schema)
+        pointer = f"{owner}.{wire}" in self._pointers or whole.get("nullable", False)
+        if pointer or _is_time(node, whole) or shape is Shape.ANY or whole.get("default"):
+            absence = Absence.NONE
+        elif required:
+            absence = Absence.WRITTEN
+        else:
+            absence = Absence.NONE if shape is Shape.MIXED else Absence.ZERO
+        return Property(wire, naming.field(wire), schema, shape, absence, node.get("description", ""))
+
+    def _dissolved(self, node: Schema) -> bool:
+        """Whether the node refers to a component that is no class, such as a named enumeration."""
+        target = node.get("$ref")
+        return target is not None and target not in _NO_CLASS and "properties" not in self._project.schema(target)
+
+    def _resolved(self, node: Schema) -> Schema:
+        """The node with the scalar components that it refers to dissolved into it."""
+        if not self._dissolved(node):
+            return node
+        siblings = {key: value for key, value in node.items() if key != "$ref"}
+        return {**self._resolved(self._project.schema(node["$ref"])), **siblings}
+
+    def _type(self, node: Schema, nested: str) -> Schema:
+        """The node's bare type; inline objects become classes called `nested`."""
+        node = self._resolved(node)
+        if node.get("$ref") == _FREE_FORM:
+            return {"type": "object", "additionalProperties": True}
+        if "$ref" in node and "properties" not in node:
+            return {"$ref": PREFIX + node["$ref"]}
+        if "properties" in node:
+            self._add_class(nested, self._extended(node))
+            return {"$ref": PREFIX + nested}
+        if "anyOf" in node or "oneOf" in node or node.get("x-kubernetes-int-or-string"):
+            return {"$ref": f"{PREFIX}meta.v1.IntOrString"}
+        return self._plain(node, nested)
+
+    def _plain(self, node: Schema, nested: str) -> Schema:
+        kind = type_of(node)
+        if kind == "array":
+            return {"type": "array", "items": self._type(node.get("items", {}), nested)}
+        if kind == "object":
+            values = node.get("additionalProperties", True)
+            inner = self._type(values, nested) if isinstance(values, dict) else True
+            return {"type": "object", "additionalProperties": inner}
+        return {"type": kind} if kind else {}
+
+    def _extended(self, node: Schema) -> Schema:
+        """An inline object, joined with the component that it extends."""
+        target = self._project.schema(node["$ref"]) if "$ref" in node else {}
+        return {**target, **node, "properties": {**target.get("properties", {}), **node["properties"]}}
+
+    def _shape(self, schema: Schema) -> Shape:
+        target = schema.get("$ref", "").removeprefix(PREFIX)
+        if target in _MIXED:
+            return Shape.MIXED
+        if target in ALIASES:
+            schema = ALIASES[target]
+        elif target:
+            return Shape.STRUCT
+        kind = schema.get("type")
+        if kind is None:
+            return Shape.ANY
+        return Shape.MAP if kind == "object" else Shape(kind)
+
+
+def _is_time(node: Schema, whole: Schema) -> bool:
+    return node.get("$ref") in _TIMES or whole.get("format") == "date-time"
+
+
+def by_module(names: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
+    """(module, its dotted names) in order."""
+    modules: dict[str, list[str]] = {}
+    for name in sorted(names):
+        modules.setdefault(name.rpartition(".")[0], []).append(name)
+    yield from sorted(modules.items())

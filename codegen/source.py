@@ -1,0 +1,138 @@
+"""
+Loading `api/`: the project, the schema components, the vendored core types and a site's extensions.
+
+`load` gives one `Project` in which everything is resolved to dotted component names, or raises
+`SourceError` with every mistake that it found.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from codegen import check, extensions
+from codegen.kinds import clashes, read_kinds
+from codegen.problems import Problem, SourceError
+from codegen.project import Column, Kind, Project, Schema, Webhook
+from codegen.schema import map_children
+from codegen.yamlfile import read
+
+__all__ = ["Column", "Kind", "Problem", "Project", "Schema", "SourceError", "Webhook", "load"]
+
+PROJECT_FILE = "api/project.yaml"
+SAMPLES_FILE = "api/samples.yaml"
+CORE_FILE = "api/k8s/openapi.json"
+_REF_PREFIX = "#/components/schemas/"
+
+
+def load(root: Path) -> Project:
+    """
+    Read all sources below `root`, the folder that holds `api/`.
+
+    Raises SourceError listing every mistake, each with file, path and what to do.
+    """
+    problems: list[Problem] = []
+    head = _document(root / PROJECT_FILE, root, problems) or {}
+    kinds = read_kinds(head.get("kinds", []), PROJECT_FILE, "kinds", problems)
+    external = read_kinds(head.get("external", []), PROJECT_FILE, "external", problems, external=True)
+    unknown = head.keys() - {"domain", "kinds", "external"}
+    problems += [Problem(PROJECT_FILE, key, "unknown key; known: domain, kinds, external") for key in unknown]
+    core = _core(root, problems)
+    sources = extensions.Sources(kinds=kinds)
+    is_whole = _add_files(sources, root, core, problems)
+    problems += clashes([*sources.kinds, *external])
+    project = Project(
+        domain=str(head.get("domain", "")),
+        kinds=tuple(sources.kinds),
+        external=tuple(external),
+        components=dict(sorted(sources.components.items())),
+        core={name: schema for name, schema in sorted(core.items()) if name not in sources.components},
+        origins=sources.origins,
+        samples=_samples(root, sources.kinds, problems),
+        root=root,
+    )
+    problems += check.problems(project, is_whole=is_whole and bool(core))
+    if problems:
+        raise SourceError(problems)
+    return project
+
+
+def _document(path: Path, root: Path, problems: list[Problem]) -> dict[str, Any] | None:
+    """The mapping in a YAML file, or None when it can't be read or is none."""
+    try:
+        value = read(path, root)
+    except SourceError as error:
+        problems += error.problems
+        return None
+    if isinstance(value, dict):
+        return value
+    problems.append(Problem(path.relative_to(root).as_posix(), "", "must be a mapping"))
+    return None
+
+
+def _add_files(sources: extensions.Sources, root: Path, core: dict[str, Schema], problems: list[Problem]) -> bool:
+    """Add all schema files, then the extensions; tells whether every file could be read."""
+    schemas = sorted((root / "api").glob("*/v*.yaml"))
+    is_whole = True
+    for path in (*schemas, *sorted((root / "api" / "extensions").glob("*.yaml"))):
+        document = _document(path, root, problems)
+        file = path.relative_to(root).as_posix()
+        if document is None:
+            is_whole = False
+        elif path.parent.name == "extensions":
+            extensions.merge(sources, document, file, problems, core)
+        else:
+            _add_schemas(sources, document, file, problems)
+    return is_whole
+
+
+def _add_schemas(sources: extensions.Sources, document: dict[str, Any], file: str, problems: list[Problem]) -> None:
+    """Add the components of one `api/<group>/<version>.yaml`."""
+    module = extensions.module_of(document, file, problems)
+    place = ".".join(Path(file).with_suffix("").parts[-2:])
+    if module and module != place:
+        message = f"group and version say {module}, the file's place says {place}: make them agree"
+        problems.append(Problem(file, "group", message))
+    for name, schema in extensions.components_of(document, file, problems).items():
+        sources.define(f"{module}.{name}", extensions.qualified(schema, module), file)
+
+
+def _core(root: Path, problems: list[Problem]) -> dict[str, Schema]:
+    """The vendored document's components, references plain (`{$ref: core.v1.PodSpec, default: {}}`)."""
+    path = root / CORE_FILE
+    try:
+        document = json.loads(path.read_bytes())
+        schemas: dict[str, Schema] = document["components"]["schemas"]
+    except FileNotFoundError:
+        problems.append(Problem(CORE_FILE, "", "is missing: run `make vendor-schemas K8S=<version>`"))
+    except (ValueError, KeyError, TypeError) as error:
+        problems.append(Problem(CORE_FILE, "", f"is no OpenAPI document: {error!r}; run `make vendor-schemas` again"))
+    else:
+        return {name: _plain_refs(schema) for name, schema in schemas.items()}
+    return {}
+
+
+def _plain_refs(node: Schema) -> Schema:
+    """Fold `allOf` with one reference into a reference with siblings and cut the JSON pointer."""
+    plain = map_children(node, _plain_refs)
+    joined = plain.get("allOf")
+    if isinstance(joined, list) and len(joined) == 1 and "$ref" in joined[0]:
+        del plain["allOf"]
+        plain["$ref"] = joined[0]["$ref"]
+    if isinstance(plain.get("$ref"), str):
+        plain["$ref"] = plain["$ref"].removeprefix(_REF_PREFIX)
+    return plain
+
+
+def _samples(root: Path, kinds: Iterable[Kind], problems: list[Problem]) -> dict[str, Schema]:
+    """Hand-written sample values, `batch.v1alpha1.Job: {spec: {...}}`."""
+    path = root / SAMPLES_FILE
+    if not path.exists():
+        return {}
+    document = _document(path, root, problems) or {}
+    known = {kind.component for kind in kinds}
+    message = f"is no kind of {PROJECT_FILE}; known: {', '.join(sorted(known))}"
+    problems += [Problem(SAMPLES_FILE, name, message) for name in document.keys() - known]
+    return {name: value for name, value in document.items() if name in known}

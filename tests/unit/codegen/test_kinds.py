@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from codegen.kinds import clashes, read_kinds
+from codegen.problems import Problem
+from codegen.project import Kind
+
+MINIMAL: dict[str, Any] = {"group": "test.example.com", "version": "v1", "kind": "Widget", "plural": "widgets"}
+
+
+def read(*entries: Any, external: bool = False) -> tuple[list[Kind], list[str]]:
+    problems: list[Problem] = []
+    kinds = read_kinds(list(entries), "p.yaml", "kinds", problems, external=external)
+    return kinds, [str(problem) for problem in problems]
+
+
+def test_a_minimal_entry_gets_the_usual_values() -> None:
+    kinds, problems = read(MINIMAL)
+    assert not problems
+    kind = kinds[0]
+    assert (kind.singular, kind.scope, kind.status, kind.optional, kind.descriptions) == (
+        "widget",
+        "Namespaced",
+        True,
+        False,
+        "keep",
+    )
+    assert kind.component == "test.v1.Widget"
+    assert kind.module == "test.v1"
+    assert kind.list_kind == "WidgetList"
+    assert kind.api_version == "test.example.com/v1"
+    assert kind.crd_name == "widgets.test.example.com"
+    assert kind.namespaced
+    assert list(kind.webhooks) == []
+
+
+def test_a_core_kind_has_no_group() -> None:
+    kinds, problems = read({"group": "", "version": "v1", "kind": "Pod", "plural": "pods"}, external=True)
+    assert not problems
+    assert (kinds[0].component, kinds[0].api_version, kinds[0].crd_name) == ("core.v1.Pod", "v1", "pods")
+
+
+def test_webhooks_columns_and_indexes_are_read() -> None:
+    hook = {"path": "/w/mutate", "name": "mutate.example.com", "operations": ["CREATE"], "default": False}
+    column = {"name": "Size", "type": "integer", "path": ".spec.size", "priority": 1}
+    kinds, problems = read(
+        {**MINIMAL, "webhooks": {"mutate": hook}, "columns": [column], "indexes": {"a": "spec.a", "b": ["spec.b", "c"]}}
+    )
+    assert not problems
+    kind = kinds[0]
+    assert [(what, hook.path, hook.default) for what, hook in kind.webhooks] == [("mutate", "/w/mutate", False)]
+    assert (kind.columns[0].name, kind.columns[0].priority) == ("Size", 1)
+    assert kind.indexes == {"a": ("spec.a",), "b": ("spec.b", "c")}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"kind": None}, "p.yaml: kinds.[None].kind: is missing: add it"),
+        ({"kind": "widget"}, "p.yaml: kinds.[widget].kind: 'widget' doesn't match"),
+        ({"group": "nodots"}, "p.yaml: kinds.[Widget].group: 'nodots' doesn't match"),
+        ({"version": "1"}, "p.yaml: kinds.[Widget].version: '1' doesn't match"),
+        ({"plural": "Widgets"}, "p.yaml: kinds.[Widget].plural: 'Widgets' doesn't match"),
+        ({"scope": "cluster"}, "p.yaml: kinds.[Widget].scope: 'cluster' is none of Namespaced, Cluster"),
+        ({"status": "yes"}, "p.yaml: kinds.[Widget].status: must be true or false, not 'yes'"),
+        ({"shortNames": "w"}, "p.yaml: kinds.[Widget].shortNames: must be a list of strings"),
+        ({"shortNames": ["W"]}, "p.yaml: kinds.[Widget].shortNames: 'W' doesn't match"),
+        ({"shortName": ["w"]}, "p.yaml: kinds.[Widget].shortName: unknown key; did you mean 'shortNames'?"),
+        ({"descriptions": "max"}, "p.yaml: kinds.[Widget].descriptions: 'max' doesn't match"),
+        ({"columns": {}}, "p.yaml: kinds.[Widget].columns: must be a list"),
+        ({"columns": [1]}, "p.yaml: kinds.[Widget].columns[0]: must be a mapping, not 1"),
+        (
+            {"columns": [{"name": "a", "type": "text", "path": ".a"}]},
+            "columns[0].type: 'text' is none of boolean, date",
+        ),
+        ({"columns": [{"name": "a", "type": "string", "path": "a"}]}, "columns[0].path: 'a' doesn't match"),
+        (
+            {"columns": [{"name": "a", "type": "string", "path": ".a", "priority": -1}]},
+            "columns[0].priority: must be 0 or more",
+        ),
+        ({"annotations": {"a": 1}}, "annotations.a: must be a string, not 1: put it in quotes"),
+        ({"indexes": {"a": 1}}, "indexes.a: must be a path such as spec.queue"),
+        ({"webhooks": {"mutating": {}}}, "webhooks.mutating: unknown key; known: mutate, validate"),
+        (
+            {"webhooks": {"mutate": {"path": "/a", "name": "a.b", "operations": ["create"]}}},
+            "webhooks.mutate.operations: 'create' is none of CREATE",
+        ),
+        ({"webhooks": {"mutate": {"path": "/a", "name": "a.b"}}}, "webhooks.mutate.operations: name at least one of"),
+        (
+            {"webhooks": {"mutate": {"path": "a", "name": "a.b", "operations": ["CREATE"]}}},
+            "webhooks.mutate.path: 'a' doesn't match",
+        ),
+    ],
+)
+def test_a_mistake_in_an_entry_names_the_key(change: dict[str, Any], message: str) -> None:
+    entry = {key: value for key, value in {**MINIMAL, **change}.items() if value is not None}
+    _, problems = read(entry)
+    expected = message.replace("[None]", "[0]")
+    assert any(expected in problem for problem in problems), problems
+
+
+def test_all_mistakes_are_told_at_once() -> None:
+    _, problems = read({"kind": "x", "scope": 1}, 7, MINIMAL)
+    assert len(problems) == 6
+
+
+def test_what_is_no_list_of_kinds_is_told() -> None:
+    problems: list[Problem] = []
+    assert read_kinds({}, "p.yaml", "kinds", problems) == []
+    assert str(problems[0]) == "p.yaml: kinds: must be a list of kinds"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({}, "kind 'Widget' is already taken by test.example.com/v1 Widget (p.yaml)"),
+        ({"kind": "Other"}, "name 'widgets' is already taken"),
+        ({"kind": "Other", "plural": "others", "singular": "widget"}, "name 'widget' is already taken"),
+        ({"kind": "Other", "plural": "others", "shortNames": ["wd"]}, "name 'wd' is already taken"),
+    ],
+)
+def test_kinds_of_a_group_share_no_name(change: dict[str, Any], message: str) -> None:
+    kinds, _ = read({**MINIMAL, "shortNames": ["wd"]}, {**MINIMAL, **change})
+    assert message in "\n".join(map(str, clashes(kinds)))
+
+
+def test_kinds_of_different_groups_may_share_names() -> None:
+    kinds, _ = read(MINIMAL, {**MINIMAL, "group": "other.example.com"})
+    assert clashes(kinds) == []
+
+
+def test_a_kind_with_webhooks_guards_its_other_names_too() -> None:
+    hooks = {
+        key: {"path": f"/w/{key}", "name": f"{key}.example.com", "operations": ["CREATE"]}
+        for key in ("mutate", "validate")
+    }
+    kinds, _ = read({**MINIMAL, "webhooks": hooks}, {**MINIMAL, "webhooks": hooks})
+    text = "\n".join(map(str, clashes(kinds)))
+    for what in ("kind 'Widget'", "name 'widgets'", "webhook path '/w/mutate'", "webhook path '/w/validate'"):
+        assert f"{what} is already taken" in text
+
+
+def test_webhooks_share_neither_path_nor_name() -> None:
+    hook = {"path": "/w", "name": "w.example.com", "operations": ["CREATE"]}
+    other = {**MINIMAL, "kind": "Other", "plural": "others", "webhooks": {"validate": hook}}
+    kinds, _ = read({**MINIMAL, "webhooks": {"mutate": hook}}, other)
+    text = "\n".join(map(str, clashes(kinds)))
+    assert "webhook path '/w' is already taken" in text
+    assert "webhook name 'w.example.com' is already taken" in text
