@@ -1,0 +1,207 @@
+"""What each command of `python -m cluster` does. All of them return an exit code."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import signal
+import sys
+import time
+from collections.abc import Callable
+from typing import NoReturn
+
+from cluster import components, flags, versions
+from cluster.binaries import Binaries
+from cluster.control_plane import ControlPlane
+from cluster.errors import AlreadyRunningError, ClusterError, NotRunningError
+from cluster.state import clusters_directory
+from runtime.errors import ApiError, ConnectionFailed
+
+_WATCH_SECONDS = 0.5
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Parse, run, and turn failures into one message and exit code 1 (2 for wrong flags, 130 for Ctrl-C)."""
+    arguments = flags.parser().parse_args(argv)
+    try:
+        return _COMMANDS[arguments.command](arguments)
+    except (ClusterError, ApiError, ConnectionFailed) as error:
+        sys.stderr.write(f"cluster: {error}\n")
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def up(arguments: argparse.Namespace) -> int:
+    """Start one; in the background unless asked otherwise."""
+    plane = ControlPlane(
+        arguments.name,
+        directory=arguments.dir,
+        options=flags.options(arguments),
+        nodes=flags.node_pools(arguments),
+        report=_quiet if arguments.quiet else _say,
+    )
+    signal.signal(signal.SIGTERM, _interrupt)  # so that an `up` that is asked to end also cleans up
+    try:
+        plane.start(arguments.wait)
+    except AlreadyRunningError:
+        if arguments.foreground:
+            raise
+        return _leave_running(plane, arguments)
+    _say(f"kubeconfig: {plane.kubeconfig}")
+    if not arguments.foreground:
+        plane.disown()
+        place = _place(arguments)
+        _say(f'use it: eval "$(python -m cluster env{place})"   end it: python -m cluster down{place}')
+        return 0
+    _say("Ctrl-C ends it")
+    return _stay(plane)
+
+
+def down(arguments: argparse.Namespace) -> int:
+    """End one; fine when nothing runs."""
+    plane = _plane(arguments)
+    if not plane.layout.root.exists():
+        _say(f"control plane {plane.name!r} does not run: there is no {plane.layout.root}")
+        return 0
+    plane.stop()
+    _say(f"control plane {plane.name!r} is down")
+    return 0
+
+
+def status(arguments: argparse.Namespace) -> int:
+    """Tell what runs; exit code 1 when it does not."""
+    if arguments.all:
+        names = sorted(path.name for path in clusters_directory().glob("*/") if path.is_dir())
+        for name in names:
+            state = ControlPlane(name).status()
+            _say(f"{name}: {state.problem or 'running'}")
+        return 0
+    plane = _plane(arguments)
+    state = plane.status()
+    if state.facts is None or state.processes is None or not state.is_running:
+        _say(f"control plane {plane.name!r} does not run: {state.problem}")
+        return 1
+    facts = state.facts
+    since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(facts.created))
+    took = f"ready after {facts.ready_seconds:.1f} s" if facts.ready_seconds is not None else ""
+    _say(f"control plane {facts.name!r}, running since {since} ({took}), state in {plane.layout.root}")
+    _say(f"  API server  {plane.server}   etcd http://{components.HOST}:{facts.etcd_port}")
+    _say(f"  kubeconfig  {plane.kubeconfig}")
+    for record in state.processes.all():
+        version = facts.binaries.get(record.name) and versions.of(record.name, facts.options.kubernetes)
+        _say(f"  {record.name:<24} pid {record.pid:<8} {version or ''} {record.exit}".rstrip())
+    _say(f"  nodes       {_count_nodes(plane)}")
+    return 0
+
+
+def env(arguments: argparse.Namespace) -> int:
+    """Print exports for a shell. Fails, printing nothing to evaluate, when nothing runs."""
+    plane = _plane(arguments)
+    state = plane.status()
+    if state.facts is None or not state.is_running:
+        raise NotRunningError(f"control plane {plane.name!r} does not run: {state.problem}")
+    exports = {
+        "KUBECONFIG": str(plane.kubeconfig),
+        # What Kubebuilder's test environment reads to use a running cluster.
+        "USE_EXISTING_CLUSTER": "true",
+        "STROMBOLI_CLUSTER": plane.name,
+        "STROMBOLI_API_SERVER": plane.server,
+        "STROMBOLI_ETCD": f"http://{components.HOST}:{state.facts.etcd_port}",
+        "STROMBOLI_KUBERNETES": state.facts.options.kubernetes,
+    }
+    for name, value in exports.items():
+        _say(f"export {name}={shlex.quote(value)}")
+    return 0
+
+
+def nodes(arguments: argparse.Namespace) -> int:
+    """Add nodes to a running one."""
+    plane = _plane(arguments)
+    names = plane.add_nodes(*flags.node_pools(arguments))
+    plane.close()
+    _say(f"{len(names)} nodes ready: {names[0]} to {names[-1]}" if names else "no --nodes given, none added")
+    return 0
+
+
+def binaries(arguments: argparse.Namespace) -> int:
+    """Make binaries available ahead of time."""
+    found = Binaries(versions.resolve(arguments.k8s), _say)
+    for name in arguments.binary or components.ALL:
+        found.find(name)
+    return 0
+
+
+def _plane(arguments: argparse.Namespace) -> ControlPlane:
+    return ControlPlane(arguments.name, directory=arguments.dir, report=_say)
+
+
+def _leave_running(plane: ControlPlane, arguments: argparse.Namespace) -> int:
+    """`up` is content when what was asked for runs already, and says what it did not do."""
+    facts = plane.status().facts
+    if facts is not None and facts.options != plane.options:
+        raise AlreadyRunningError(
+            f"control plane {plane.name!r} runs already, with other options; "
+            f"take it down first, or start another one under another --name"
+        )
+    _say(f"control plane {plane.name!r} runs already; kubeconfig: {plane.kubeconfig}")
+    if arguments.nodes:
+        _say(f"its nodes stay as they are; to add some: python -m cluster nodes{_place(arguments)} --nodes ...")
+    return 0
+
+
+def _stay(plane: ControlPlane) -> int:
+    """Watch over it until Ctrl-C, or until it ends."""
+    try:
+        while plane.status().is_running:
+            time.sleep(_WATCH_SECONDS)
+        raise ClusterError(f"control plane {plane.name!r} {plane.status().problem}; logs are in {plane.layout.logs}")
+    except KeyboardInterrupt:
+        plane.stop()
+        _say(f"control plane {plane.name!r} is down")
+        return 0
+
+
+def _count_nodes(plane: ControlPlane) -> str:
+    try:
+        found = plane.api.items("/api/v1/nodes", resourceVersion="0")
+    except (ApiError, ConnectionFailed) as error:
+        return f"unknown: {error}"
+    finally:
+        plane.close()
+    ready = sum(
+        condition["type"] == "Ready" and condition["status"] == "True"
+        for node in found
+        for condition in node["status"].get("conditions", ())
+    )
+    return f"{len(found)}, {ready} ready"
+
+
+def _place(arguments: argparse.Namespace) -> str:
+    """The flags that lead to the same control plane again."""
+    if arguments.dir is not None:
+        return f" --dir {shlex.quote(str(arguments.dir))}"
+    return "" if arguments.name == "default" else f" --name {arguments.name}"
+
+
+def _interrupt(*_: object) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def _quiet(_: str) -> None:
+    """Say nothing."""
+
+
+_COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
+    "up": up,
+    "down": down,
+    "status": status,
+    "env": env,
+    "nodes": nodes,
+    "binaries": binaries,
+}
