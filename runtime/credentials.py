@@ -1,0 +1,144 @@
+"""
+Who we are towards the API server: the Authorization header, and how to get a fresh one.
+
+`header` is read before each request and costs nothing; `refresh` may read files or run a plugin, blocks, and
+is called from a worker thread by the asynchronous shell.
+"""
+
+from __future__ import annotations
+
+import base64
+import logging
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from pathlib import Path
+
+from runtime.errors import ConfigError
+from runtime.tls import KeyPair
+
+logger = logging.getLogger(__name__)
+
+_LEEWAY = 10.0
+"""Seconds before its end at which a credential counts as expired."""
+_RETRY_AFTER = 1.0
+"""Seconds between two fetches at least."""
+_FILE_PERIOD = 60.0
+"""Seconds between two looks at a token file."""
+
+
+class Credentials:
+    """No credentials beyond a client certificate; the base of the others."""
+
+    def header(self) -> str:
+        """Value of the Authorization header, empty for none."""
+        return ""
+
+    def key_pair(self) -> KeyPair | None:
+        """A client certificate that came with the credentials."""
+        return None
+
+    def is_due(self) -> bool:
+        """Whether to refresh before the next request."""
+        return False
+
+    def refresh(self, rejected: str | None = None) -> bool:
+        """
+        Get fresh credentials; `rejected` is the header that the server answered with 401.
+
+        Thread-safe, blocking. True when `header` or the certificate is now another than the rejected one.
+        Raises ConfigError when there are none at all.
+        """
+        del rejected
+        return False
+
+
+class FixedCredentials(Credentials):
+    """A header that never changes."""
+
+    def __init__(self, header: str) -> None:
+        self._header = header
+
+    @classmethod
+    def bearer(cls, token: str) -> FixedCredentials:
+        return cls(f"Bearer {token}")
+
+    @classmethod
+    def basic(cls, username: str, password: str) -> FixedCredentials:
+        return cls("Basic " + base64.b64encode(f"{username}:{password}".encode()).decode())
+
+    def header(self) -> str:
+        return self._header
+
+
+class RenewedCredentials(Credentials, ABC):
+    """Credentials that `_fetch` gets anew when they are due or were rejected."""
+
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+        """`clock` gives seconds since 1970."""
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._header = ""
+        self._pair: KeyPair | None = None
+        self._due = float("-inf")
+        self._fetched = float("-inf")
+
+    def header(self) -> str:
+        return self._header
+
+    def key_pair(self) -> KeyPair | None:
+        return self._pair
+
+    def is_due(self) -> bool:
+        return self._clock() >= self._due
+
+    def refresh(self, rejected: str | None = None) -> bool:
+        with self._lock:
+            before = (self._header, self._pair)
+            if rejected is None:
+                if not self.is_due():
+                    return False
+            elif rejected != self._header:
+                return True  # another request got fresh ones meanwhile
+            elif self._clock() - self._fetched < _RETRY_AFTER:
+                return False
+            self._fetched = self._clock()
+            self._fetch_or_keep()
+            return (self._header, self._pair) != before
+
+    def _fetch_or_keep(self) -> None:
+        try:
+            self._fetch()
+        except ConfigError as error:
+            self._due = self._clock() + _LEEWAY
+            if not self._header and self._pair is None:
+                raise
+            logger.warning('msg="keeping the old credentials" error="%s"', error)
+
+    @abstractmethod
+    def _fetch(self) -> None:
+        """Set `_header` or `_pair`, and `_due`. Raises ConfigError."""
+
+    def _expires(self, expiry: float) -> None:
+        """Fetch again shortly before `expiry`, yet not with every request when that is close or past."""
+        self._due = max(expiry - _LEEWAY, self._clock() + _RETRY_AFTER)
+
+
+class TokenFile(RenewedCredentials):
+    """A bearer token in a file that others replace (service accounts), looked at every minute."""
+
+    def __init__(self, path: Path, origin: str, clock: Callable[[], float] = time.time) -> None:
+        super().__init__(clock)
+        self._path = path
+        self._origin = origin
+
+    def _fetch(self) -> None:
+        try:
+            token = self._path.read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError(f"{self._origin}: unable to read {self._path}: {error}") from error
+        if not token:
+            raise ConfigError(f"{self._origin}: {self._path} holds no token")
+        self._header = f"Bearer {token}"
+        self._due = self._clock() + _FILE_PERIOD

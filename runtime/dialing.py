@@ -1,0 +1,110 @@
+"""
+Why no answer came, in the words that users of kubectl and vcctl know.
+
+Scripts and people look for `connection refused`, `no such host`, `certificate signed by unknown authority`,
+so both shells turn their library's errors into these texts here (compat: exit texts of the command line).
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import socket
+import ssl
+from urllib.parse import urlsplit
+
+from runtime.errors import ConnectionFailed
+from runtime.requests import Request
+
+# OpenSSL's X509_V_ERR_* codes
+_UNTRUSTED = frozenset({18, 19, 20, 21})
+_TIME = {9: "the certificate is not yet valid", 10: "the certificate is past its last day"}
+_WRONG_NAME = frozenset({62, 63, 64})
+
+_TRIED = re.compile(r"\('([^']+)', (\d+)")  # asyncio names the address that it tried in its message only
+
+
+def connection_failed(
+    request: Request, server: str, problem: str, *, sent: bool, permanent: bool = False
+) -> ConnectionFailed:
+    """The error of one request: `Get "https://host/path": problem`."""
+    url = f"{server}{request.target}"
+    return ConnectionFailed(f'{request.method.capitalize()} "{url}": {problem}', sent=sent, permanent=permanent)
+
+
+def explain_connect(error: BaseException, server: str) -> tuple[str, bool]:
+    """Why no connection came about, and whether that is permanent."""
+    host, port = _endpoint(server)
+    if isinstance(error, ssl.SSLError):
+        return _explain_tls(error, host)
+    if isinstance(error, socket.gaierror):
+        return f"dial tcp: lookup {host}: no such host", False
+    if isinstance(error, TimeoutError):
+        return f"dial tcp {_tried(error, host, port)}: i/o timeout", False
+    if isinstance(error, OSError) and error.errno is not None:
+        return f"dial tcp {_tried(error, host, port)}: connect: {_words(error.errno)}", False
+    return f"dial tcp {_address(host, port)}: {error}", False
+
+
+def explain_exchange(error: BaseException) -> str:
+    """Why an exchange broke off after the connection stood."""
+    if isinstance(error, TimeoutError):
+        return "context deadline exceeded (the server did not answer in time)"
+    if isinstance(error, ssl.SSLEOFError):
+        return "EOF"
+    if isinstance(error, ssl.SSLError):
+        return f"remote error: tls: {_tls_words(error)}"
+    if isinstance(error, OSError) and error.errno is not None:
+        return f"read: {_words(error.errno)}"
+    return str(error) or "EOF"
+
+
+def _explain_tls(error: ssl.SSLError, host: str) -> tuple[str, bool]:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        code = error.verify_code
+        if code in _UNTRUSTED:
+            problem = "x509: certificate signed by unknown authority"
+        elif code in _TIME:
+            problem = f"x509: certificate has expired or is not yet valid: {_TIME[code]}"
+        elif code in _WRONG_NAME:
+            problem = f"x509: certificate is not valid for {host}"
+        else:
+            problem = f"x509: {error.verify_message}"
+        return f"tls: failed to verify certificate: {problem}", True
+    if isinstance(error, ssl.SSLEOFError):
+        return "EOF", False
+    if error.reason in ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE"):
+        return "http: server gave HTTP response to HTTPS client", True
+    return f"tls: {_tls_words(error)}", False
+
+
+def _tls_words(error: ssl.SSLError) -> str:
+    """OpenSSL's reason in plain words, such as `tlsv13 alert certificate required`."""
+    return (error.reason or str(error)).lower().replace("_", " ")
+
+
+def _endpoint(server: str) -> tuple[str, int]:
+    parts = urlsplit(server)
+    return parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+
+
+def _tried(error: OSError, host: str, port: int) -> str:
+    """The address that was tried: from the error where it says so, else by looking the name up again."""
+    found = _TRIED.search(str(error))
+    if found:
+        return _address(found[1], int(found[2]))
+    try:
+        return _address(str(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][4][0]), port)
+    except OSError:
+        return _address(host, port)
+
+
+def _address(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _words(code: int) -> str:
+    """The system's words for an errno, such as `connection refused`."""
+    name = errno.errorcode.get(code, "")
+    return "connection reset by peer" if name == "ECONNRESET" else os.strerror(code).lower()

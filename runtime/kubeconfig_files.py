@@ -1,0 +1,168 @@
+"""
+Kubeconfig files: read, checked and merged.
+
+Of several files the first that says something wins, entry by entry. An entry remembers its file, since the
+paths in it are relative to that file's folder, and errors name it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from runtime.decoding import without_nulls
+from runtime.errors import ConfigError
+
+T = TypeVar("T")
+
+
+class _Section(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
+    """Base of the sections: kebab-case names, unknown ones ignored."""
+
+
+class Cluster(_Section, frozen=True, kw_only=True):
+    """Where an API server is and how to trust it."""
+
+    server: str = ""
+    certificate_authority: str = ""
+    certificate_authority_data: str = ""
+    insecure_skip_tls_verify: bool = False
+    tls_server_name: str = ""
+    proxy_url: str = ""
+    extensions: list[dict[str, Any]] = []
+
+
+class AuthProvider(_Section, frozen=True, kw_only=True):
+    """The old form of plugins; only `oidc` is still supported."""
+
+    name: str = ""
+    config: dict[str, Any] = {}
+
+
+class User(_Section, frozen=True, kw_only=True):
+    """Credentials, one or several kinds of them."""
+
+    client_certificate: str = ""
+    client_certificate_data: str = ""
+    client_key: str = ""
+    client_key_data: str = ""
+    token: str = ""
+    token_file: str = msgspec.field(default="", name="tokenFile")
+    username: str = ""
+    password: str = ""
+    exec: dict[str, Any] = {}
+    auth_provider: AuthProvider = AuthProvider()
+    impersonate: str = msgspec.field(default="", name="as")
+    impersonate_uid: str = msgspec.field(default="", name="as-uid")
+    impersonate_groups: list[str] = msgspec.field(default_factory=list, name="as-groups")
+    impersonate_extra: dict[str, list[str]] = msgspec.field(default_factory=dict, name="as-user-extra")
+
+
+class Context(_Section, frozen=True, kw_only=True):
+    """A cluster with a user and a namespace."""
+
+    cluster: str = ""
+    user: str = ""
+    namespace: str = ""
+
+
+class _NamedCluster(_Section, frozen=True, kw_only=True):
+    name: str
+    cluster: Cluster = Cluster()
+
+
+class _NamedUser(_Section, frozen=True, kw_only=True):
+    name: str
+    user: User = User()
+
+
+class _NamedContext(_Section, frozen=True, kw_only=True):
+    name: str
+    context: Context = Context()
+
+
+class _Document(_Section, frozen=True, kw_only=True):
+    current_context: str = ""
+    clusters: list[_NamedCluster] = []
+    users: list[_NamedUser] = []
+    contexts: list[_NamedContext] = []
+
+
+@dataclass(frozen=True, slots=True)
+class Entry(Generic[T]):
+    """A named section and the file that it stands in."""
+
+    name: str
+    value: T
+    file: Path
+
+    def path(self, text: str) -> Path:
+        """A path of this section, which is relative to its file's folder."""
+        return self.file.parent / text
+
+    def error(self, problem: str) -> ConfigError:
+        """An error that names the file and the section: `~/.kube/config: user "me": problem`."""
+        return ConfigError(f'{self.file}: {type(self.value).__name__.lower()} "{self.name}": {problem}')
+
+
+@dataclass(slots=True)
+class Kubeconfig:
+    """The merged content of the files."""
+
+    files: tuple[Path, ...]
+    current_context: str = ""
+    clusters: dict[str, Entry[Cluster]] = field(default_factory=dict)
+    users: dict[str, Entry[User]] = field(default_factory=dict)
+    contexts: dict[str, Entry[Context]] = field(default_factory=dict)
+
+    def _add(self, document: _Document, file: Path) -> None:
+        self.current_context = self.current_context or document.current_context
+        for cluster in document.clusters:
+            self.clusters.setdefault(cluster.name, Entry(cluster.name, cluster.cluster, file))
+        for user in document.users:
+            self.users.setdefault(user.name, Entry(user.name, user.user, file))
+        for context in document.contexts:
+            self.contexts.setdefault(context.name, Entry(context.name, context.context, file))
+
+
+def read_kubeconfig(files: Iterable[Path]) -> Kubeconfig:
+    """Read and merge files. Raises ConfigError naming the file, and the field where it is one's fault."""
+    merged = Kubeconfig(tuple(files))
+    for file in merged.files:
+        merged._add(_read(file), file)  # noqa: SLF001  # its own module
+    return merged
+
+
+def _read(file: Path) -> _Document:
+    import yaml  # noqa: PLC0415  # not needed inside a cluster
+
+    try:
+        content = yaml.load(file.read_bytes(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506  # safe
+    except OSError as error:
+        raise ConfigError(f"open {file}: {(error.strerror or str(error)).lower()}") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{file}: no valid YAML: {' '.join(str(error).split())}") from error
+    try:
+        return msgspec.convert(without_nulls(content or {}), _Document)
+    except msgspec.ValidationError as error:
+        problem, _, path = str(error).partition(" - at `$.")
+        raise ConfigError(f"{file}: {path.removesuffix('`') or 'top level'}: {problem}") from error
+
+
+def write_auth_provider(entry: Entry[User], values: Mapping[str, str]) -> None:
+    """Put renewed tokens into the file that a user stands in. Raises OSError when it can't be written."""
+    import yaml  # noqa: PLC0415  # see above
+
+    file = entry.file.resolve()
+    document = yaml.safe_load(file.read_bytes())
+    for user in document["users"]:
+        if user["name"] == entry.name:
+            user["user"]["auth-provider"]["config"].update(values)
+    fresh = file.with_name(f".{file.name}.new")
+    fresh.touch(mode=0o600)
+    fresh.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
+    fresh.replace(file)

@@ -1,0 +1,61 @@
+"""Which HTTP proxy leads to the API server, by the environment variables that other cluster tools obey."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from runtime.errors import ConfigError
+
+
+def proxy_for(server: str, environ: Mapping[str, str]) -> str:
+    """
+    URL of the proxy for a server, empty for none. Raises ConfigError for other kinds of proxy.
+
+    Loopback addresses never go through one.
+    """
+    parts = urlsplit(server)
+    host = parts.hostname or ""
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    name = f"{parts.scheme}_proxy"
+    proxy = environ.get(name) or environ.get(name.upper()) or ""
+    excluded = environ.get("no_proxy") or environ.get("NO_PROXY") or ""
+    if not proxy or _is_loopback(host) or any(_matches(rule.strip(), host, port) for rule in excluded.split(",")):
+        return ""
+    url = proxy if "://" in proxy else f"http://{proxy}"
+    if not url.startswith("http://"):
+        raise ConfigError(f"{name.upper()}: {proxy!r}: only http:// proxies are supported")
+    return url
+
+
+def _matches(rule: str, host: str, port: int) -> bool:
+    """Whether a `NO_PROXY` entry (`*`, network, address or domain, the last two with or without port) covers a host."""
+    if rule == "*":
+        return True
+    if not rule:
+        return False
+    if "/" in rule:
+        return _in_network(host, rule)
+    name, _, wanted_port = rule.rpartition(":") if rule.count(":") == 1 else (rule, "", "")
+    if wanted_port and wanted_port != str(port):
+        return False
+    domain = name.lower().strip("[]").removeprefix("*").removeprefix(".")
+    return host == domain or host.endswith(f".{domain}")
+
+
+def _in_network(host: str, network: str) -> bool:
+    import ipaddress  # noqa: PLC0415  # only for those who have a proxy
+
+    try:
+        return ipaddress.ip_address(host) in ipaddress.ip_network(network, strict=False)
+    except ValueError:
+        return False
+
+
+def _is_loopback(host: str) -> bool:
+    import ipaddress  # noqa: PLC0415  # see above
+
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,241 @@
+"""
+Follows one kind on the server: list once, then watch for ever, and know when only a new list will do.
+
+Whatever ends a watch, the next one goes on from the version reached, so an API server that restarts is not asked for
+full lists by everybody. A new list is read only when the version is of no more use: 410, or a server that has lost
+it. All pauses grow and are spread at random; after an outage of minutes the informers come back one by one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, NoReturn, Protocol, TypeVar
+
+import msgspec
+
+from runtime.backoff import Backoff
+from runtime.client import Client
+from runtime.errors import (
+    ApiError,
+    ConnectionFailed,
+    DecodeError,
+    Forbidden,
+    Gone,
+    ServerError,
+    TooManyRequests,
+    Unauthorized,
+)
+from runtime.event_reader import ADDED, BOOKMARK, DELETED, MODIFIED, NOTES, Broken, Deleted, EventReader, Note
+from runtime.informer_metrics import EVENTS, InformerMetrics
+from runtime.objects import Object
+from runtime.pages import Pager
+from runtime.resource import Resource
+
+T = TypeVar("T", bound=Object)
+T_contra = TypeVar("T_contra", bound=Object, contravariant=True)
+
+_log = logging.getLogger(__name__)
+
+_MIN_WATCH, _MAX_WATCH = 300, 600
+"""Seconds that the server is asked to keep a watch open; spread, so that not all reconnect together."""
+_HASTY = 1.0
+"""A watch that ends without a line in less than this many seconds counts as a failure."""
+_GARBLED_TRIES = 3
+"""After so many watches that end in an unreadable line, a list is the way past it."""
+
+
+_KEEP_VERSION = (TooManyRequests, Unauthorized, Forbidden)
+"""Refusals that pass, after which the version reached is as good as before."""
+
+SPREAD_BACKOFF = Backoff(base=0.2, factor=2.0, cap=15.0, jitter=1.0)
+"""After a short break everybody is back in half a second, after a long one they come spread over 15 seconds."""
+
+
+class Sink(Protocol[T_contra]):
+    """Where the objects go: `runtime.cache.Cache`."""
+
+    def put(self, obj: T_contra) -> None: ...
+    def delete(self, gone: Deleted) -> None: ...
+    def leave_out(self, broken: Broken) -> None: ...
+    async def replace(self, items: Sequence[T_contra | Broken]) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Which objects of a kind are followed."""
+
+    namespace: str | None = None
+    label_selector: str = ""
+    field_selector: str = ""
+
+    @property
+    def is_unselective(self) -> bool:
+        """Whether an ADDED event after the first list means a creation."""
+        return not self.label_selector and not self.field_selector
+
+
+class Reflector(Generic[T]):
+    """Lists and watches one kind, into one sink."""
+
+    def __init__(
+        self,
+        client: Client,
+        resource: Resource[T],
+        reader: EventReader[T],
+        sink: Sink[T],
+        metrics: InformerMetrics,
+        *,
+        scope: Scope = Scope(),
+        page_size: int = 500,
+        backoff: Backoff = SPREAD_BACKOFF,
+        rand: Callable[[], float] = random.random,
+    ) -> None:
+        self._client = client
+        self._resource = resource
+        self._reader = reader
+        self._sink = sink
+        self._metrics = metrics
+        self._scope = scope
+        self._page_size = page_size
+        self._backoff = backoff
+        self._rand = rand
+        self._failures = 0
+        self.resource_version = ""
+        """What the sink is complete up to; empty while a list is needed."""
+
+    async def run(self) -> NoReturn:
+        """Follow the kind until cancelled. No answer of the server, and no lack of one, ends it."""
+        while True:
+            try:
+                if not self.resource_version:
+                    await self._list()
+                await self._watch()
+            except (ApiError, ConnectionFailed, DecodeError) as error:
+                self._failed(error)
+                await asyncio.sleep(self._pause(error))
+
+    async def _list(self) -> None:
+        """Read all pages and hand them over as one state; a list that breaks off changes nothing."""
+        items: Resource[Any] = self._resource.with_model(msgspec.Raw)
+        pager: Pager[T | Broken] = Pager(self._page_size)
+        while not pager.is_complete:
+            try:
+                page = await self._client.list_page(
+                    items,
+                    self._scope.namespace,
+                    label_selector=self._scope.label_selector,
+                    field_selector=self._scope.field_selector,
+                    limit=pager.limit,
+                    continue_=pager.continue_,
+                    decode=self._reader.read_object,
+                )
+            except Gone as error:
+                pager.restart(error)
+            else:
+                pager.take(page)
+        everything = pager.result()
+        await self._sink.replace(everything.items)
+        self.resource_version = everything.resource_version
+        self._metrics.lists.inc()
+        self._metrics.heard(everything.resource_version)
+        _log.info(
+            "informer.listed resource=%s objects=%d version=%s",
+            self._resource.qualified_name,
+            len(everything.items),
+            everything.resource_version,
+        )
+
+    async def _watch(self) -> None:
+        """Apply events until the server or the connection ends the stream."""
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        has_progress = False
+        stream = self._client.watch(
+            self._resource,
+            self._scope.namespace,
+            label_selector=self._scope.label_selector,
+            field_selector=self._scope.field_selector,
+            resource_version=self.resource_version,
+            timeout=int(_MIN_WATCH + (_MAX_WATCH - _MIN_WATCH) * self._rand()),
+        )
+        self._metrics.watches.inc()
+        async with stream as lines:
+            async for batch in lines.batches():
+                self._take(batch, loop)
+                has_progress = True
+                self._failures = 0
+        if loop.time() - began >= _HASTY:
+            return
+        if not has_progress:
+            raise ConnectionFailed(f"watch of {self._resource.qualified_name} ended at once and without an event")
+        await asyncio.sleep(self._backoff.pause(1, self._rand))
+
+    def _take(self, batch: Sequence[bytes], loop: asyncio.AbstractEventLoop) -> None:
+        """Apply a batch of lines. What an error in its middle leaves behind is a version that fits the sink."""
+        began = loop.time()
+        read, put = self._reader.read_line, self._sink.put
+        version = self.resource_version
+        created: T | None = None
+        counts = {ADDED: 0, MODIFIED: 0, DELETED: 0, BOOKMARK: 0}
+        try:
+            for line in batch:
+                event, news = read(line)
+                counts[event] += 1
+                if isinstance(news, NOTES):
+                    self._take_note(news)
+                    version = news.resource_version or version
+                    continue
+                put(news)
+                version = news.metadata.resource_version
+                if event == ADDED:
+                    created = news
+        finally:
+            self.resource_version = version
+            self._metrics.heard(version)
+            for event, count in counts.items():
+                if count:
+                    EVENTS.labels(self._metrics.resource, event).inc(count)
+        self._metrics.handling.observe(loop.time() - began)
+        if created is not None and self._scope.is_unselective:
+            self._metrics.created(created)
+
+    def _take_note(self, note: Note) -> None:
+        if isinstance(note, Deleted):
+            self._sink.delete(note)
+        elif isinstance(note, Broken):
+            self._sink.leave_out(note)
+
+    def _failed(self, error: Exception) -> None:
+        """Count and log a failure, and decide whether the version reached is still of use."""
+        self._failures += 1
+        self._metrics.failed(error)
+        name = self._resource.qualified_name
+        if self.resource_version and self._needs_list(error):
+            _log.info("informer.relist resource=%s version=%s reason=%s", name, self.resource_version, error)
+            self.resource_version = ""
+        else:
+            _log.warning("informer.failed resource=%s failures=%d error=%s", name, self._failures, error)
+
+    def _needs_list(self, error: Exception) -> bool:
+        """
+        Whether to list again: after 410, or any other refusal that waiting won't cure.
+
+        A server whose data went back in time (restored from a backup) says that our version is too large.
+        """
+        if isinstance(error, ServerError):
+            details = error.status.details
+            causes = details.causes if details else ()
+            return any(cause.reason == "ResourceVersionTooLarge" for cause in causes)
+        if isinstance(error, ApiError):
+            return not isinstance(error, _KEEP_VERSION)
+        return isinstance(error, DecodeError) and self._failures >= _GARBLED_TRIES
+
+    def _pause(self, error: Exception) -> float:
+        """Seconds until the next try."""
+        pause = self._backoff.pause(self._failures, self._rand)
+        asked = error.status.retry_after if isinstance(error, ApiError) else 0
+        return max(pause, asked * (1 + self._backoff.jitter * self._rand()))

@@ -1,0 +1,68 @@
+"""
+What the machine needs to know of a kind.
+
+Generated modules hold one `Resource` a kind (`generated.batch.v1alpha1.JOBS`); clients, informers and
+the admission server take it as their first argument and learn everything else from it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
+from urllib.parse import quote
+
+T = TypeVar("T")
+M = TypeVar("M")
+
+
+@dataclass(frozen=True, slots=True)
+class Resource(Generic[T]):
+    """One served kind: its address under the API server and the model that its objects decode to."""
+
+    group: str
+    """API group, empty for the core group."""
+    version: str
+    kind: str
+    plural: str
+    model: type[T]
+    namespaced: bool = True
+    has_status: bool = False
+    """Whether the kind has the status subresource."""
+    singular: str = ""
+    list_kind: str = ""
+    short_names: tuple[str, ...] = ()
+
+    @property
+    def api_version(self) -> str:
+        """`group/version`, or the bare version for the core group."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def qualified_name(self) -> str:
+        """`plural.group`, as kubectl and the server's messages spell it."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+    def path(self, namespace: str | None = None, name: str | None = None, subresource: str | None = None) -> str:
+        """
+        Build the URL path of the collection, of one object or of its subresource.
+
+        A namespaced kind without a namespace gives the collection across all namespaces.
+        Raises ValueError when an object of a namespaced kind is named without its namespace.
+        """
+        if name is not None and self.namespaced and not namespace:
+            raise ValueError(f"{self.kind} {name!r} is namespaced: a namespace is needed")
+        parts = [f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"]
+        if self.namespaced and namespace:
+            parts.append(f"namespaces/{quote(namespace, safe='')}")
+        parts.append(self.plural)
+        if name is not None:
+            parts.append(quote(name, safe=""))
+        if subresource is not None:
+            parts.append(subresource)
+        return "/".join(parts)
+
+    def with_model(self, model: type[M]) -> Resource[M]:
+        """The same kind decoded to another model, for readers that need less, or the raw text of a part."""
+        changed: Any = replace(self, model=model)  # type: ignore[arg-type]  # replace() can't change a type parameter
+        result: Resource[M] = changed
+        return result

@@ -1,0 +1,175 @@
+"""
+Decoding an object with some of its parts treated apart, and still getting normal model objects.
+
+For a model and a set of field paths this derives "shadow" types: subclasses of the model whose chosen fields hold raw
+JSON text, so that one pass of the parser skips over them. A finisher then replaces each raw part by what the part's
+own function makes of it, and turns the shadow into the model's own class: the two have the same layout, so Python
+itself does (and checks) that, at a tenth of the cost of a constructor call. `runtime.interning` is the user.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from operator import attrgetter
+from typing import Any, Union, get_args, get_origin
+
+import msgspec
+from msgspec import NODEFAULT, Raw, UnsetType
+from msgspec.structs import FieldInfo, force_setattr
+
+Finish = Callable[[Any], Any]
+_EACH = "[]"
+
+
+@dataclass(slots=True)
+class Node:
+    """What shall happen to one field: cut it out as raw text, leave it out, or go down into it."""
+
+    is_cut: bool = False
+    is_dropped: bool = False
+    children: dict[str, Node] = field(default_factory=dict)
+
+
+def tree_of(cut: Iterable[str], drop: Iterable[str]) -> Node:
+    """Paths such as `spec.containers[].env`, in JSON names, as a tree."""
+    root = Node()
+    for path in cut:
+        _descend(root, path).is_cut = True
+    for path in drop:
+        _descend(root, path).is_dropped = True
+    return root
+
+
+def _descend(node: Node, path: str) -> Node:
+    for step in path.replace(_EACH, f".{_EACH}").split("."):
+        node = node.children.setdefault(step, Node())
+    return node
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A type to decode to, and how its values become the model's; without a finisher they are already."""
+
+    shadow: Any
+    finish: Finish | None = None
+
+
+Cutter = Callable[[Any, Node, str], Finish]
+"""(type of the part, what to do below it, its path) -> the function that reads its raw text."""
+
+
+def plan(kind: Any, node: Node, cutter: Cutter, path: str = "$") -> Plan:
+    """
+    Derive shadow type and finisher of a type.
+
+    Raises ValueError when a path names a field that the type doesn't have, or a list where there is none.
+    """
+    if not node.children:
+        return Plan(kind)
+    if get_origin(kind) in {Union, types.UnionType}:
+        return _plan_optional(get_args(kind), node, cutter, path)
+    if _EACH in node.children:
+        return _plan_tuple(kind, node, cutter, path)
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        return _plan_struct(kind, node, cutter, path)
+    raise ValueError(f"{path}: {kind} has no field {next(iter(node.children))!r}")
+
+
+def _plan_optional(options: tuple[Any, ...], node: Node, cutter: Cutter, path: str) -> Plan:
+    empty = [option for option in options if option in {type(None), UnsetType}]
+    inner = [option for option in options if option not in empty]
+    if len(inner) != 1:
+        raise ValueError(f"{path}: can't go down into a union of several types")
+    below = plan(inner[0], node, cutter, path)
+    return Plan(Union[(below.shadow, *empty)], below.finish)
+
+
+def _plan_tuple(kind: Any, node: Node, cutter: Cutter, path: str) -> Plan:
+    arguments = get_args(kind)
+    if get_origin(kind) is not tuple or len(arguments) != 2 or arguments[1] is not Ellipsis:
+        raise ValueError(f"{path}: {kind} is no list, so `[]` has no meaning here")
+    if len(node.children) > 1:
+        raise ValueError(f"{path}: a list has no fields of its own")
+    each = node.children[_EACH]
+    if each.is_dropped:
+        raise ValueError(f"{path}: the elements of a list can't be dropped, only the whole list")
+    below = (
+        _cut(arguments[0], each, cutter, path + _EACH)
+        if each.is_cut
+        else plan(arguments[0], each, cutter, path + _EACH)
+    )
+    finish = below.finish
+    if finish is None:
+        return Plan(kind)
+    shadow: Any = types.GenericAlias(tuple, (below.shadow, Ellipsis))
+    return Plan(shadow, lambda values: tuple(map(finish, values)) if values else values)
+
+
+def _plan_struct(model: type[msgspec.Struct], node: Node, cutter: Cutter, path: str) -> Plan:
+    infos = {info.encode_name: info for info in msgspec.structs.fields(model)}
+    parts: list[tuple[FieldInfo, Plan]] = []
+    for name, below in node.children.items():
+        info = infos.get(name)
+        if info is None:
+            raise ValueError(f"{path}: {model.__name__} has no field {name!r}")
+        parts.append((info, _plan_field(info, below, cutter, f"{path}.{name}")))
+    shadow = _shadow_of(model, parts)
+    return Plan(shadow, _finisher(model, shadow, [(info.name, part) for info, part in parts]))
+
+
+def _plan_field(info: FieldInfo, node: Node, cutter: Cutter, path: str) -> Plan:
+    if node.is_cut:
+        return _cut(info.type, node, cutter, path)
+    if not node.is_dropped:
+        return plan(info.type, node, cutter, path)
+    if info.required:
+        raise ValueError(f"{path} is required, so it can't be dropped")
+    factory, default = info.default_factory, info.default
+    return Plan(Raw, (lambda _raw: default) if factory is NODEFAULT else (lambda _raw: factory()))
+
+
+def _cut(kind: Any, node: Node, cutter: Cutter, path: str) -> Plan:
+    return Plan(Raw, cutter(kind, Node(children=node.children), path))
+
+
+def _shadow_of(model: type[msgspec.Struct], parts: list[tuple[FieldInfo, Plan]]) -> type[msgspec.Struct]:
+    """The subclass that differs in the types of the parts only: same fields, same defaults, same layout."""
+    config = model.__struct_config__
+    return msgspec.defstruct(
+        f"{model.__name__}Shadow",
+        [(info.name, part.shadow, *_default_of(info)) for info, part in parts],
+        bases=(model,),
+        rename={info.name: info.encode_name for info, _ in parts},
+        kw_only=True,
+        frozen=config.frozen,
+        gc=config.gc,
+    )
+
+
+def _default_of(info: FieldInfo) -> list[Any]:
+    if info.default_factory is not NODEFAULT:
+        return [msgspec.field(default_factory=info.default_factory)]
+    return [] if info.default is NODEFAULT else [info.default]
+
+
+def _finisher(model: type, shadow: type, parts: list[tuple[str, Plan]]) -> Finish:
+    """Finish the parts in place, then drop the shadow's class. What is absent has its default already."""
+    raw = [(name, attrgetter(name), part.finish) for name, part in parts if part.shadow is Raw and part.finish]
+    typed = [(name, attrgetter(name), part.finish) for name, part in parts if part.shadow is not Raw and part.finish]
+
+    def finish_struct(obj: Any) -> Any:
+        kind: Any = type(obj)
+        if kind is not shadow:
+            return obj
+        for name, read, finish in raw:
+            value = read(obj)
+            if type(value) is Raw:
+                force_setattr(obj, name, finish(value))
+        for name, read, finish in typed:
+            force_setattr(obj, name, finish(read(obj)))
+        force_setattr(obj, "__class__", model)
+        return obj
+
+    return finish_struct

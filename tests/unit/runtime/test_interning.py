@@ -1,0 +1,209 @@
+from __future__ import annotations
+
+import gc
+import re
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runtime.decoding import decoder_of
+from runtime.interning import InterningDecoder, Pool
+from tests.unit.runtime.models import Affinity, Container, EnvVar, Meta, Pod, PodSpec, text
+
+PATHS = ("spec.containers", "spec.containers[].env", "spec.affinity", "spec.nodeSelector")
+
+
+def pod_decoder() -> InterningDecoder[Pod]:
+    return InterningDecoder(Pod, intern=PATHS, drop=("metadata.managedFields",))
+
+
+def pod_text(name: str, *containers: Container, affinity: Affinity | None = None) -> bytes:
+    return msgspec.json.encode(Pod(metadata=Meta(name=name), spec=PodSpec(containers=containers, affinity=affinity)))
+
+
+ENV = (EnvVar(name="A", value="1"), EnvVar(name="B", value="2"))
+
+
+def test_equal_parts_are_one_object_from_the_first_sight_on() -> None:
+    decoder = pod_decoder()
+    pods = [decoder.decode(pod_text(name, Container(name="c", env=ENV), affinity=Affinity(zone="z"))) for name in "abc"]
+    assert [each.metadata.name for each in pods] == ["a", "b", "c"]
+    assert len({id(each.spec.containers) for each in pods}) == 1
+    assert len({id(each.spec.affinity) for each in pods}) == 1
+    assert type(pods[0].spec.affinity) is Affinity
+
+
+def test_containers_that_differ_share_their_equal_parts() -> None:
+    decoder = pod_decoder()
+    first = decoder.decode(pod_text("a", Container(name="c", image="x", env=ENV)))
+    second = decoder.decode(pod_text("b", Container(name="c", image="y", env=ENV)))
+    assert first.spec.containers is not second.spec.containers
+    assert first.spec.containers[0].env is second.spec.containers[0].env
+
+
+def test_parts_that_differ_share_their_strings() -> None:
+    decoder = InterningDecoder(Pod, intern=("spec",))
+    first, second = (
+        decoder.decode(text(Pod(spec=PodSpec(node_name="some-node", priority=number)))) for number in (1, 2)
+    )
+    assert first.spec is not second.spec
+    assert first.spec.node_name is second.spec.node_name
+
+
+def test_parts_of_different_fields_with_equal_text_keep_their_types() -> None:
+    decoder = InterningDecoder(Pod, intern=("spec.containers", "metadata.managedFields"))
+    pod = decoder.decode(b'{"metadata":{"managedFields":[{}]},"spec":{"containers":[{}]}}')
+    assert pod.spec.containers == (Container(),)
+    assert type(pod.metadata.managed_fields[0]).__name__ == "ManagedFields"
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (b'{"spec":{"containers":7}}', r"Expected `array`, got `int` - at `\$\.spec\.containers`"),
+        (b'{"spec":{"containers":[{"name":7}]}}', r"got `int` - at `\$\.spec\.containers\[0\]\.name`"),
+        (
+            b'{"spec":{"containers":[{"env":[{"name":7}]}]}}',
+            r"got `int` - at `\$\.spec\.containers\[\]\.env\[0\]\.name`",
+        ),
+        (b'{"metadata":{"name":7}}', r"got `int` - at `\$\.metadata\.name`"),
+    ],
+)
+def test_a_bad_part_is_an_error_with_its_path(text: bytes, problem: str) -> None:
+    with pytest.raises(msgspec.ValidationError, match=problem):
+        pod_decoder().decode(text)
+
+
+def test_text_that_is_no_json_is_an_error() -> None:
+    with pytest.raises(msgspec.DecodeError):
+        pod_decoder().decode(b'{"spec"')
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b'{"spec":{"containers":null,"affinity":null}}',
+        b'{"metadata":{"labels":null},"spec":{"containers":[{"env":null,"name":"c"}]}}',
+        b'{"metadata":null,"spec":null}',
+    ],
+)
+def test_nulls_mean_what_they_mean_to_the_plain_decoder(text: bytes) -> None:
+    assert pod_decoder().decode(text) == decoder_of(Pod).decode(text)
+
+
+def test_objects_with_nulls_are_interned_too() -> None:
+    decoder = pod_decoder()
+    texts = [b'{"metadata":{"name":"%s","labels":null},"spec":{"containers":[{"name":"c"}]}}' % n for n in (b"a", b"b")]
+    first, second = map(decoder.decode, texts)
+    assert first.spec.containers is second.spec.containers
+
+
+def test_a_part_that_no_object_holds_is_forgotten() -> None:
+    decoder = pod_decoder()
+    kept = decoder.decode(pod_text("kept", Container(name="kept", env=ENV)))
+    for number in range(200):
+        decoder.decode(pod_text("gone", Container(name=f"gone-{number}", env=(EnvVar(name=str(number)),))))
+    for pool in decoder.pools.values():
+        pool.sweep()
+    assert len(decoder.pools["$.spec.containers"]) == 1
+    decoder.pools["$.spec.containers[].env"].sweep()  # freed only when the containers above were
+    assert len(decoder.pools["$.spec.containers[].env"]) == 1
+    again = decoder.decode(pod_text("again", Container(name="kept", env=ENV)))
+    assert again.spec.containers is kept.spec.containers
+
+
+def test_without_a_sweep_garbage_never_outgrows_what_is_in_use() -> None:
+    pool = Pool(msgspec.json.Decoder(tuple[int, ...]).decode)
+    kept = [pool.get(b"[%d]" % number) for number in range(1000)]
+    for number in range(1000, 20_000):
+        pool.get(b"[%d]" % number)
+        assert len(pool) <= 2 * len(kept)
+
+
+def test_a_part_in_use_is_never_forgotten() -> None:
+    pool = Pool(msgspec.json.Decoder(tuple[int, ...]).decode)
+    kept = pool.get(b"[1]")
+    for number in range(2, 500):
+        pool.get(b"[%d]" % number)
+        pool.sweep()
+    assert pool.get(b"[1]") is kept
+
+
+def test_both_hashes_tell_texts_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    for one_for_all in (
+        lambda text: 7 if text.endswith(b" ") else hash(text),
+        lambda text: hash(text) if text.endswith(b" ") else 7,
+    ):
+        monkeypatch.setattr("runtime.interning.hash", one_for_all, raising=False)
+        pool = Pool(msgspec.json.Decoder(tuple[int, ...]).decode)
+        first = pool.get(b"[1]")
+        assert first == (1,)
+        assert pool.get(b"[1,2]") == (1, 2)
+        assert pool.get(b"[1]") is first
+
+
+def test_null_is_a_part_like_others() -> None:
+    pool = Pool(msgspec.json.Decoder(int | None).decode)
+    assert [pool.get(text) for text in (b"null", b"1", b"null")] == [None, 1, None]
+
+
+def test_a_rewrite_makes_texts_equal_that_differ_in_a_random_name() -> None:
+    decoder = InterningDecoder(
+        Pod,
+        intern=("spec.containers", "spec.containers[].env", "spec.affinity"),
+        rewrite=lambda text: re.sub(rb'"token-[0-9]+"', b'"token"', text),
+    )
+    first, second = (
+        decoder.decode(
+            pod_text(f"token-{n}", Container(name=f"token-{n}", env=ENV), affinity=Affinity(zone=f"token-{n}"))
+        )
+        for n in (1, 2)
+    )
+    assert first.spec.containers is second.spec.containers
+    assert first.spec.containers == (Container(name="token", env=ENV),)
+    assert first.spec.affinity is second.spec.affinity
+    assert second.metadata.name == "token-2"
+
+
+WORDS = st.text(max_size=3)
+CONTAINERS = st.lists(
+    st.builds(
+        Container,
+        name=WORDS,
+        env=st.lists(st.builds(EnvVar, name=WORDS, value=WORDS), max_size=2).map(tuple),
+        limits=st.dictionaries(WORDS, WORDS, max_size=2),
+    ),
+    max_size=2,
+).map(tuple)
+PODS = st.builds(
+    Pod,
+    metadata=st.builds(Meta, name=WORDS, labels=st.dictionaries(WORDS, WORDS, max_size=2)),
+    spec=st.builds(
+        PodSpec,
+        containers=CONTAINERS,
+        affinity=st.none() | st.builds(Affinity, zone=WORDS),
+        node_selector=st.dictionaries(WORDS, WORDS, max_size=2),
+    ),
+)
+DECODER = pod_decoder()
+
+
+@given(st.lists(PODS, max_size=5))
+def test_interning_changes_no_object(pods: list[Pod]) -> None:
+    texts = [msgspec.json.encode(each) for each in pods]
+    results = [DECODER.decode(text) for text in texts]
+    plain: list[Any] = [msgspec.json.decode(text, type=Pod) for text in texts]
+    assert results == plain
+    by_spec: dict[bytes, int] = {}
+    for each in results:
+        where = id(each.spec.containers)
+        assert by_spec.setdefault(msgspec.json.encode(each.spec.containers), where) == where
+
+
+def test_interned_objects_stay_invisible_to_the_collector() -> None:
+    pod = pod_decoder().decode(pod_text("a", Container(name="c", env=ENV)))
+    assert not gc.is_tracked(pod)
+    assert not gc.is_tracked(pod.spec)

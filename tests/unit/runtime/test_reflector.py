@@ -1,0 +1,295 @@
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from runtime.backoff import Backoff
+from runtime.decoding import decoder_of
+from runtime.errors import ConnectionFailed
+from runtime.event_reader import Broken, Deleted, EventReader
+from runtime.informer_metrics import EVENTS, FAILURES, InformerMetrics
+from runtime.reflector import Reflector, Scope
+from tests.unit.runtime.models import PODS, Pod, line, pod, text
+from tests.unit.runtime.scripted import HANG, Listing, ScriptedClient, failure
+
+pytestmark = pytest.mark.virtual_time
+
+DROPPED = ConnectionFailed("scripted: connection reset")
+GONE_EVENT = line("ERROR", text({"kind": "Status", "code": 410, "reason": "Expired", "message": "too old"}))
+
+
+def bookmark(version: int) -> bytes:
+    return line("BOOKMARK", text({"metadata": {"resourceVersion": str(version)}}))
+
+
+class Log:
+    """A sink that notes what it gets."""
+
+    def __init__(self) -> None:
+        self.entries: list[str] = []
+
+    def put(self, obj: Pod) -> None:
+        self.entries.append(obj.metadata.name)
+
+    def delete(self, gone: Deleted) -> None:
+        self.entries.append(f"{gone.key.name} deleted")
+
+    def leave_out(self, broken: Broken) -> None:
+        self.entries.append(f"{broken.key.name}?")
+
+    async def replace(self, items: Sequence[Pod | Broken]) -> None:
+        names = [item.key.name + "?" if isinstance(item, Broken) else item.metadata.name for item in items]
+        self.entries.append(f"LIST {' '.join(names)}".strip())
+
+
+def reflector(client: ScriptedClient, log: Log, **options: Any) -> Reflector[Pod]:
+    options.setdefault("rand", lambda: 0.5)
+    metrics = InformerMetrics.of("pods.reflector-test", wall_clock=lambda: 1000.0)
+    return Reflector(client.as_client(), PODS, EventReader(PODS, decoder_of(Pod)), log, metrics, **options)
+
+
+@asynccontextmanager
+async def running(subject: Reflector[Pod]) -> AsyncIterator[None]:
+    task = asyncio.ensure_future(subject.run())
+    try:
+        yield
+        assert not task.done(), task
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def until(condition: Callable[[], bool], within: float = 3600.0) -> None:
+    """Wait in virtual time."""
+    async with asyncio.timeout(within):
+        while not condition():
+            await asyncio.sleep(0.25)
+
+
+async def test_it_lists_and_then_watches_from_there() -> None:
+    client = ScriptedClient([Listing([pod("a", 5)], "7")], [[[line("ADDED", pod("b", 8)), bookmark(11)], HANG]])
+    log = Log()
+    subject = reflector(client, log, scope=Scope("ns", "app=x", "spec.nodeName=n"), page_size=33)
+    async with running(subject):
+        await until(lambda: subject.resource_version == "11")
+        assert client.open_watches == 1
+    assert client.open_watches == 0
+    assert log.entries == ["LIST a", "b"]
+    assert client.arguments("watch", "resource_version") == ["7"]
+    assert client.arguments("list", "limit") == [33]
+    for verb in ("list", "watch"):
+        assert client.arguments(verb, "namespace") == ["ns"]
+        assert client.arguments(verb, "label_selector") == ["app=x"]
+        assert client.arguments(verb, "field_selector") == ["spec.nodeName=n"]
+
+
+async def test_pages_are_handed_over_as_one_state() -> None:
+    client = ScriptedClient(
+        [Listing([pod("a")], "7", "more"), Listing([pod("b")], "7", "rest"), Listing([pod("c")], "7")]
+    )
+    log = Log()
+    async with running(reflector(client, log)):
+        await until(lambda: bool(client.times("watch")))
+    assert log.entries == ["LIST a b c"]
+    assert client.arguments("list", "continue_") == ["", "more", "rest"]
+
+
+async def test_a_list_that_expires_between_pages_starts_over_and_shows_nothing_before() -> None:
+    client = ScriptedClient(
+        [
+            Listing([pod("a")], "7", "more"),
+            failure(410, "Expired"),
+            Listing([pod("b")], "9", "more"),
+            failure(410, "Expired"),
+            Listing([pod("b"), pod("c")], "12"),
+        ]
+    )
+    log = Log()
+    async with running(reflector(client, log)):
+        await until(lambda: bool(client.times("watch")))
+    assert log.entries == ["LIST b c"]
+    assert client.arguments("list", "limit") == [500, 500, 500, 500, 0]
+    assert client.arguments("watch", "resource_version") == ["12"]
+
+
+async def test_a_list_that_breaks_off_is_tried_again() -> None:
+    client = ScriptedClient([Listing([pod("a")], "7", "more"), DROPPED, failure(503), Listing([pod("b")], "8")])
+    log = Log()
+    async with running(reflector(client, log)):
+        await until(lambda: bool(client.times("watch")))
+    assert log.entries == ["LIST b"]
+
+
+@pytest.mark.parametrize(
+    "ending",
+    [
+        [],  # the server's time-out
+        [DROPPED],
+        [failure(500)],
+        [failure(429, retry_after=1)],
+        [line("ERROR", text({"code": 500, "message": "etcd"}))],
+        [b"{ no json"],
+    ],
+    ids=["end", "reset", "500", "429", "error event", "garbled"],
+)
+async def test_a_watch_that_ends_goes_on_from_the_version_reached(ending: list[object]) -> None:
+    client = ScriptedClient(
+        [Listing([], "7")],
+        [[line("ADDED", pod("a", 8)), 60, [bookmark(9)], *ending], [line("ADDED", pod("b", 12)), HANG]],
+    )
+    log = Log()
+    async with running(reflector(client, log)):
+        await until(lambda: "b" in log.entries)
+    assert client.arguments("watch", "resource_version") == ["7", "9"]
+    assert log.entries == ["LIST", "a", "b"]
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        failure(410, "Expired"),
+        failure(400, "BadRequest"),
+        failure(404, "NotFound"),
+        failure(504, "Timeout", cause="ResourceVersionTooLarge"),
+    ],
+    ids=lambda error: error.code,
+)
+@pytest.mark.parametrize("is_event", [False, True])
+async def test_a_version_that_is_of_no_more_use_leads_to_a_new_list(refusal: Any, is_event: bool) -> None:
+    first = [line("ERROR", text(refusal.status))] if is_event else refusal
+    client = ScriptedClient([Listing([pod("a")], "7"), Listing([pod("b")], "99")], [first])
+    log = Log()
+    async with running(reflector(client, log)):
+        await until(lambda: len(client.times("watch")) == 2)
+    assert log.entries == ["LIST a", "LIST b"]
+    assert client.arguments("watch", "resource_version") == ["7", "99"]
+
+
+@pytest.mark.parametrize("code", [401, 403, 429, 500, 503])
+async def test_refusals_that_pass_keep_the_version(code: int) -> None:
+    client = ScriptedClient([Listing([], "7")], [failure(code), failure(code), failure(code), failure(code)])
+    async with running(reflector(client, Log())):
+        await until(lambda: len(client.times("watch")) == 5)
+    assert client.arguments("watch", "resource_version") == ["7"] * 5
+
+
+async def test_an_error_in_the_middle_of_a_batch_keeps_what_came_before() -> None:
+    batch = [line("ADDED", pod("a", 8)), GONE_EVENT, line("ADDED", pod("never", 9))]
+    client = ScriptedClient([Listing([], "7"), Listing([pod("a", 8)], "20")], [[batch]])
+    log = Log()
+    async with running(reflector(client, log)):
+        await until(lambda: len(client.times("watch")) == 2)
+    assert log.entries == ["LIST", "a", "LIST a"]
+
+
+async def test_a_line_that_stays_garbled_is_passed_by_a_new_list() -> None:
+    garbled: list[object] = [[line("ADDED", pod("a", 8)), b"{ no json"]]
+    client = ScriptedClient([Listing([], "7"), Listing([pod("a", 8)], "20")], [garbled] * 4)
+    log = Log()
+    async with running(reflector(client, log)):
+        await until(lambda: len(client.times("list")) == 2)
+    assert client.arguments("watch", "resource_version")[:3] == ["7", "8", "8"]
+
+
+async def test_an_unreadable_object_moves_the_version_on() -> None:
+    bad = b'{"metadata":{"name":"bad","namespace":"ns","resourceVersion":"9"},"spec":7}'
+    client = ScriptedClient([Listing([bad, pod("a")], "7")], [[line("MODIFIED", bad), DROPPED]])
+    log = Log()
+    async with running(reflector(client, log)):
+        await until(lambda: len(client.times("watch")) == 2)
+    assert log.entries == ["LIST bad? a", "bad?"]
+    assert client.arguments("watch", "resource_version") == ["7", "9"]
+
+
+async def test_an_outage_of_minutes_makes_no_storm() -> None:
+    client = ScriptedClient([Listing([], "7")], [[HANG] if n == 40 else DROPPED for n in range(41)])
+    async with running(reflector(client, Log())):
+        await until(lambda: client.open_watches == 1)
+    tries = client.times("watch")
+    pauses = [after - before for before, after in zip(tries, tries[1:], strict=False)]
+    assert pauses[:4] == pytest.approx([0.3, 0.6, 1.2, 2.4])
+    assert pauses[8:] == pytest.approx([22.5] * 32)
+    assert len(client.times("list")) == 1
+
+
+async def test_many_informers_come_back_spread_over_time() -> None:
+    tries: list[float] = []
+    for seed in range(10):
+        client = ScriptedClient([Listing([], "7")], [DROPPED] * 12)
+        async with running(reflector(client, Log(), rand=lambda seed=seed: seed / 10)):
+            began = asyncio.get_running_loop().time()
+            await until(lambda client=client: client.open_watches == 1)  # type: ignore[misc]  # bound at once
+            tries.append(asyncio.get_running_loop().time() - began)
+    assert max(tries) - min(tries) > 30
+
+
+async def test_a_server_that_asks_for_a_pause_gets_it() -> None:
+    client = ScriptedClient([Listing([], "7")], [failure(429, retry_after=20)])
+    async with running(reflector(client, Log())):
+        await until(lambda: len(client.times("watch")) == 2)
+    first, second = client.times("watch")
+    assert 20 <= second - first <= 40
+
+
+async def test_expired_watches_one_after_the_other_are_slowed_down() -> None:
+    client = ScriptedClient([Listing([], str(n)) for n in range(7, 13)], [failure(410)] * 5)
+    async with running(reflector(client, Log())):
+        await until(lambda: client.open_watches == 1)
+    lists = client.times("list")
+    pauses = [after - before for before, after in zip(lists, lists[1:], strict=False)]
+    assert pauses == pytest.approx([0.3, 0.6, 1.2, 2.4, 4.8])
+
+
+async def test_progress_ends_the_back_off() -> None:
+    good: list[object] = [bookmark(8), 100, DROPPED]
+    client = ScriptedClient([Listing([], "7")], [DROPPED, DROPPED, DROPPED, good, DROPPED])
+    async with running(reflector(client, Log())):
+        await until(lambda: client.open_watches == 1 and len(client.times("watch")) == 6)
+    tries = client.times("watch")
+    assert tries[4] - tries[3] == pytest.approx(100.3)
+    assert tries[5] - tries[4] == pytest.approx(0.6)
+
+
+@pytest.mark.parametrize("script", [[], [bookmark(8)]], ids=["without a line", "after a line"])
+async def test_watches_that_end_at_once_are_not_repeated_at_once(script: list[object]) -> None:
+    client = ScriptedClient([Listing([], "7")], [list(script) for _ in range(20)])
+    async with running(reflector(client, Log())):
+        await until(lambda: len(client.times("watch")) == 21)
+    assert asyncio.get_running_loop().time() > 20 * 0.2
+
+
+async def test_watches_last_for_different_times() -> None:
+    seconds: list[int] = []
+    for rand in (0.0, 0.5, 1.0):
+        client = ScriptedClient([Listing([], "7")])
+        async with running(reflector(client, Log(), rand=lambda rand=rand: rand)):
+            await until(lambda client=client: client.open_watches == 1)  # type: ignore[misc]  # bound at once
+        seconds += client.arguments("watch", "timeout")
+    assert seconds == [300, 450, 600]
+
+
+async def test_a_backoff_of_ones_own_is_used() -> None:
+    client = ScriptedClient([Listing([], "7")], [DROPPED] * 3)
+    async with running(reflector(client, Log(), backoff=Backoff(base=7, factor=1, cap=7, jitter=0))):
+        await until(lambda: client.open_watches == 1)
+    assert [when - client.times("watch")[0] for when in client.times("watch")] == pytest.approx([0, 7, 14, 21])
+
+
+async def test_what_happens_is_counted_and_logged(caplog: pytest.LogCaptureFixture) -> None:
+    events = EVENTS.labels("pods.reflector-test", "MODIFIED")._value
+    failures = FAILURES.labels("pods.reflector-test", "ConnectionFailed")._value
+    before = events.get(), failures.get()
+    batch = [line("MODIFIED", pod("a", n)) for n in (8, 9)]
+    client = ScriptedClient([Listing([pod("a")], "7")], [[batch, 5, DROPPED]])
+    with caplog.at_level(logging.INFO):
+        async with running(reflector(client, Log())):
+            await until(lambda: len(client.times("watch")) == 2)
+    assert (events.get() - before[0], failures.get() - before[1]) == (2, 1)
+    messages = [record.getMessage() for record in caplog.records]
+    assert "informer.listed resource=pods objects=1 version=7" in messages
+    assert "informer.failed resource=pods failures=1 error=scripted: connection reset" in messages

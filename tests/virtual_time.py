@@ -1,0 +1,81 @@
+"""
+Time that jumps: an event loop for tests whose clock moves to the next timer as soon as nothing else is ready.
+
+A test marked `virtual_time` runs on such a loop: an hour of back-off costs microseconds, and no test sleeps or races.
+`loop.time()` is the virtual clock, so code under test must take its time from the loop (or from a clock that the test
+hands in); `time.monotonic()` is untouched. A loop with nothing ready, no timer and no I/O within `PATIENCE` seconds
+is a test that waits for ever: it fails with a message instead of hanging.
+
+Tests that look at many small worlds (hypothesis) call `run_virtually` once an example.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import selectors
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, TypeVar
+
+import pytest
+
+T = TypeVar("T")
+
+IO_GRACE = 0.002
+"""Real seconds that open sockets get to become ready before time jumps over them."""
+PATIENCE = 5.0
+"""Real seconds to wait for I/O or a thread when no timer is pending."""
+_SELF_PIPE = 1  # the loop's own wake-up socket is always registered
+
+
+class WaitsForever(RuntimeError):  # noqa: N818  # named for what happened
+    """Nothing is ready, no timer is pending and no I/O arrives."""
+
+
+class _JumpingSelector(selectors.DefaultSelector):
+    """Reports real I/O first, and otherwise moves the clock instead of sleeping."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = 0.0
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        if timeout is None:
+            ready = super().select(PATIENCE)
+            if not ready:
+                raise WaitsForever(f"virtual time: nothing to do, no timer, and no I/O within {PATIENCE:g} s")
+            return ready
+        has_sockets = len(self.get_map()) > _SELF_PIPE
+        ready = super().select(min(timeout, IO_GRACE) if has_sockets else 0)
+        if not ready and timeout > 0:
+            self.now += timeout
+        return ready
+
+
+class VirtualTimeLoop(asyncio.SelectorEventLoop):
+    """A selector loop that starts at 0 s and jumps from timer to timer."""
+
+    def __init__(self) -> None:
+        self._jumping = _JumpingSelector()
+        super().__init__(self._jumping)
+
+    def time(self) -> float:
+        return self._jumping.now
+
+
+def run_virtually(main: Coroutine[Any, Any, T]) -> T:
+    """Run one coroutine on a fresh virtual-time loop, as `asyncio.run` does."""
+    with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
+        return runner.run(main)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "virtual_time: the test's event loop jumps to the next timer when idle")
+
+
+def pytest_asyncio_loop_factories(
+    config: pytest.Config, item: pytest.Item
+) -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
+    """The hook of pytest-asyncio that picks each test's loop."""
+    if item.get_closest_marker("virtual_time"):
+        return {"virtual": VirtualTimeLoop}
+    return {"real": asyncio.SelectorEventLoop}
