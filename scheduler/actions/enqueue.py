@@ -1,0 +1,31 @@
+"""enqueue: lets pending jobs into their queues, as far as the plugins allow (scheduler.md 11.1)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scheduler.ordering import RankedQueue
+
+if TYPE_CHECKING:
+    from scheduler.session import Session
+    from scheduler.state.job import Job
+
+
+def enqueue(session: Session) -> None:
+    """Give each admitted job the phase Inqueue; a refused one is not asked again in this cycle."""
+    waiting: dict[str, RankedQueue[Job]] = {}
+    ranking = session.job_ranking()
+    for job in session.open_jobs():
+        if session.is_pending(job):
+            waiting.setdefault(job.queue, RankedQueue(ranking)).push(job)
+    queues = RankedQueue(session.queue_ranking(), (session.cluster.queues[name] for name in sorted(waiting)))
+    while queues:
+        queue = queues.pop()
+        jobs = waiting[queue.name]
+        if not jobs:
+            continue
+        job = jobs.pop()
+        if not job.asks_for_minimum or session.job_enqueueable(job):
+            session.job_enqueued(job)
+            session.phases[job.id] = "Inqueue"
+        queues.push(queue)

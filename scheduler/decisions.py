@@ -1,0 +1,28 @@
+"""What a cycle decides, as data. Nothing is written while a cycle runs; the writers of `cache` carry these out later."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scheduler.state.task import Task
+
+
+@dataclass(frozen=True, slots=True)
+class Bind:
+    """Bind a pod to a node. `group` tells the binds that one commit decided, so that a gang can be held together."""
+
+    task: Task
+    node: str
+    group: int
+
+
+@dataclass(frozen=True, slots=True)
+class Evict:
+    """Evict a pod, because of `reason`, for the good of the job `beneficiary`."""
+
+    task: Task
+    reason: str
+    beneficiary: str
+
+
+Decision = Bind | Evict

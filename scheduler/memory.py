@@ -1,0 +1,99 @@
+"""
+What outlives a session: plugins that say so, and what is known of the nodes for each kind of task.
+
+Everything here is made anew when the configuration is loaded, and nothing of it changes a decision: it only saves
+computing the same again.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, TypeVar
+
+from scheduler.arguments import Arguments
+from scheduler.loose import Loose
+from scheduler.points import Point
+from scheduler.signature import Signatures
+
+if TYPE_CHECKING:
+    from scheduler.conf import Configuration, PluginOption
+    from scheduler.effects import Filter, Score
+    from scheduler.plugin import Plugin
+    from scheduler.session import Session
+    from scheduler.state.cluster import Cluster
+
+T = TypeVar("T", "Filter", "Score")
+
+MAX_TEMPLATES = 2048
+"""With more kinds of tasks than this everything known is dropped, so that what came and went takes no memory."""
+PENDING_PHASES = ("", "Pending")
+
+
+class Memory:
+    """Belongs to one cluster and one loaded configuration."""
+
+    def __init__(self, cluster: Cluster, configuration: Configuration, builders: dict[str, type[Plugin]]) -> None:
+        self.cluster = cluster
+        self.configuration = configuration
+        self.failures: Counter[tuple[str, str]] = Counter()
+        """Throws of plugin functions, by plugin and point."""
+        self.open_jobs: set[str] = set()
+        """Jobs with pending tasks or a phase that still waits."""
+        self._builders = builders
+        self._kept: dict[tuple[int, str], Plugin] = {}
+        self._signatures: Signatures | None = None
+        self.reconsider(cluster.jobs)
+
+    def reconsider(self, jobs: Iterable[str]) -> None:
+        """Find out anew whether these jobs wait for something."""
+        for job_id in jobs:
+            job = self.cluster.jobs.get(job_id)
+            if job is not None and (job.pending or job.phase in PENDING_PHASES):
+                self.open_jobs.add(job_id)
+            else:
+                self.open_jobs.discard(job_id)
+
+    def on_failure(self, plugin: str, point: str) -> None:
+        """Count a throw of a plugin's function."""
+        self.failures[plugin, point] += 1
+
+    def plugins(self) -> list[Plugin]:
+        """The plugins for a new session, in the order of tiers; unknown ones are passed over."""
+        plugins: dict[str, Plugin] = {}
+        for place, option in enumerate(self.configuration.plugins):
+            builder = self._builders.get(option.name)
+            if builder is not None:
+                plugins[option.name] = self._plugin(place, option, builder)
+        return list(plugins.values())
+
+    def _plugin(self, place: int, option: PluginOption, builder: type[Plugin]) -> Plugin:
+        kept = self._kept.get((place, option.name))
+        if kept is None:
+            kept = builder(Arguments(option.arguments))
+            if builder.outlives_session:
+                self._kept[place, option.name] = kept
+        return kept
+
+    def signatures(self, session: Session) -> tuple[Signatures, Loose | None]:
+        """The declared functions of a session with what is known for them, and those that declare nothing."""
+        filters = _in_order(session, session.filters, "enablePredicate")
+        scores = _in_order(session, session.scores, "enableNodeOrder")
+        declared_filters = tuple(function for function in filters if "task" not in function.reads)
+        declared_scores = tuple(score for score in scores if "task" not in score.reads)
+        known = self._signatures
+        same = known is not None and known.filters == declared_filters and known.scores == declared_scores
+        if known is None or not same or len(known) > MAX_TEMPLATES:
+            known = self._signatures = Signatures(self.cluster, declared_filters, declared_scores)
+        loose_filters = [function for function in filters if "task" in function.reads]
+        loose_scores = [score for score in scores if "task" in score.reads]
+        pickers = session.points.all(Point.BEST_NODE)
+        if loose_filters or loose_scores or pickers:
+            return known, Loose(self.cluster, loose_filters, loose_scores, pickers)
+        return known, None
+
+
+def _in_order(session: Session, registered: dict[str, list[T]], switch: str) -> list[T]:
+    """The functions of plugins whose switch is on, in the order of tiers; a plugin listed twice counts once."""
+    names = dict.fromkeys(option.name for option in session.configuration.plugins if option.is_on(switch))
+    return [function for name in names for function in registered.get(name, ())]

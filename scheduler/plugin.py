@@ -1,0 +1,43 @@
+"""
+What a scheduler plugin is: a class with a name and two hooks.
+
+    class Reluctant(Plugin):
+        name = "reluctant"
+
+        def on_session_open(self, session):
+            session.add_predicate(self.name, self.refuse)
+
+        def refuse(self, task, node):
+            return "node(s) are reserved" if "reserved" in node.labels else None
+
+docs/plugins/writing.md shows how to declare effects, and what that gains.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from scheduler.arguments import Arguments
+    from scheduler.session import Session
+
+
+class Plugin:
+    """
+    Base of plugins. A new object is made for each session, unless the class says `outlives_session`.
+
+    A plugin that outlives sessions must keep nothing in itself but what its arguments say.
+    """
+
+    name: ClassVar[str]
+    outlives_session: ClassVar[bool] = False
+
+    def __init__(self, arguments: Arguments) -> None:
+        self.arguments = arguments
+
+    def on_session_open(self, session: Session) -> None:
+        """Register functions with the session."""
+        raise NotImplementedError(f"plugin {self.name} registers nothing: on_session_open is missing")
+
+    def on_session_close(self, session: Session) -> None:
+        """Look at the outcome; nothing by default."""

@@ -1,0 +1,90 @@
+"""
+The summed scores of all nodes that have room now, kept up to date node by node.
+
+A normalised score depends on the bounds of the raw values among the candidates. As long as no bound loses its last
+holder and no new candidate lies beyond one, only the touched nodes are summed again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scheduler.state.dimensions import Floats, Mask, Rows
+
+if TYPE_CHECKING:
+    from scheduler.effects import Score
+
+NO = -np.inf
+"""The total of a node that is no candidate."""
+
+
+class Bound:
+    """A normalised score with its raw values, the bounds among the candidates and how many hold each."""
+
+    __slots__ = ("bounds", "holders", "raw", "score")
+
+    def __init__(self, score: Score, raw: Floats) -> None:
+        self.score = score
+        self.raw = raw
+        self.bounds: tuple[float, ...] = ()
+        self.holders: list[int] = []
+
+    def measure(self, candidates: Rows) -> None:
+        """Take the bounds anew."""
+        picked = self.raw[candidates]
+        assert self.score.normaliser is not None
+        self.bounds = self.score.normaliser.bounds(picked)
+        self.holders = [int(np.count_nonzero(picked == bound)) for bound in self.bounds]
+
+    def survives(self, left: Floats, joined: Floats) -> bool:
+        """Whether the bounds still hold after these raw values left and joined the candidates."""
+        for place, bound in enumerate(self.bounds):
+            self.holders[place] += int(np.count_nonzero(joined == bound)) - int(np.count_nonzero(left == bound))
+            if self.holders[place] <= 0:
+                return False
+        assert self.score.normaliser is not None
+        return not len(joined) or self.score.normaliser.bounds(np.append(joined, self.bounds)) == self.bounds
+
+    def part(self, raw: Floats) -> Floats:
+        """What this score adds for nodes with these raw values."""
+        assert self.score.normaliser is not None
+        return self.score.weight * self.score.normaliser.scale(raw, self.bounds)
+
+
+class Totals:
+    """`total` is `(nodes,) float64`, `NO` for nodes that are no candidates."""
+
+    __slots__ = ("bounds", "total")
+
+    def __init__(self, nodes: int, normalised: Sequence[tuple[Score, Floats]]) -> None:
+        self.total: Floats = np.full(nodes, NO)
+        self.bounds = [Bound(score, raw) for score, raw in normalised]
+
+    def rebuild(self, candidates: Mask, plain: Floats) -> None:
+        """Sum up all candidates anew."""
+        rows = np.flatnonzero(candidates)
+        for bound in self.bounds:
+            bound.measure(rows)
+        self.total.fill(NO)
+        self.total[rows] = self._sum(rows, plain)
+
+    def update(self, rows: Rows, candidates: Mask, plain: Floats) -> None:
+        """Sum up the nodes of `rows` anew; `candidates` and `plain` are those of all nodes."""
+        is_one = candidates[rows]
+        was_one = self.total[rows] != NO
+        left, joined = rows[was_one & ~is_one], rows[is_one & ~was_one]
+        if len(left) or len(joined):
+            for bound in self.bounds:
+                if not bound.survives(bound.raw[left], bound.raw[joined]):
+                    self.rebuild(candidates, plain)
+                    return
+        self.total[rows] = np.where(is_one, self._sum(rows, plain), NO)
+
+    def _sum(self, rows: Rows, plain: Floats) -> Floats:
+        total: Floats = plain[rows]
+        for bound in self.bounds:
+            total = total + bound.part(bound.raw[rows])
+        return total

@@ -1,0 +1,318 @@
+"""
+One scheduling session: the cluster as it is, the plugins' answers joined, and what was decided.
+
+Actions and plugins see nothing else. A session reads no clock and does no I/O: its time is handed in, and what it
+decides is data. How the answers of several plugins combine stands in scheduler.md 7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scheduler.decisions import Decision
+from scheduler.fiterrors import FitErrors, examine
+from scheduler.handlers import Handlers
+from scheduler.journal import Journal
+from scheduler.ledger import Ledger
+from scheduler.memory import PENDING_PHASES, Memory
+from scheduler.ordering import Order, Ranking, always, by_key, compare_tasks, job_age, numbered_task_key, queue_age
+from scheduler.points import Guarded, Point, Points
+from scheduler.registration import Registration
+from scheduler.state import moves
+from scheduler.statement import Operation, Placement, Statement, nodes_of, operation_job
+
+if TYPE_CHECKING:
+    from scheduler.conf import Configuration
+    from scheduler.loose import Loose
+    from scheduler.plugin import Plugin
+    from scheduler.signature import Signatures
+    from scheduler.state.cluster import Cluster
+    from scheduler.state.job import Job
+    from scheduler.state.node import Node
+    from scheduler.state.queue import Queue
+    from scheduler.state.task import Task
+    from scheduler.template import Template
+
+
+class Session(Registration):
+    """
+    The contract with plugins is in `Registration` (what they may register) and here (what they and actions may ask).
+
+    `now` is in unix seconds, `uid` marks the conditions that this session writes. `expired()` says that the time
+    for this cycle is up.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        configuration: Configuration,
+        memory: Memory,
+        *,
+        uid: str,
+        now: float,
+        expired: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self.cluster = cluster
+        self.configuration = configuration
+        self.memory = memory
+        self.uid = uid
+        self.now = now
+        self.expired = expired
+        self.journal = Journal()
+        self.decisions: list[Decision] = []
+        self.kept: list[Operation] = []
+        """Operations that hold their room until the session closes, without a decision."""
+        self.open_statements: set[Statement] = set()
+        self.handlers = Handlers(memory.on_failure)
+        self.fit_errors: dict[str, dict[str, FitErrors]] = {}
+        """By job and task uid: why the task found no node in this session."""
+        self.job_messages: dict[str, str] = {}
+        """By job: why it could not start, where no task says it."""
+        self.phases: dict[str, str] = {}
+        """By job: the phase that this session gave it."""
+        self.points = Points(configuration.tiers)
+        self.discarded: list[Task] = []
+        """Tasks that remember where a discarded plan would have put them."""
+        self.plugins: list[Plugin] = []
+        self.signatures: Signatures
+        self.loose: Loose | None = None
+        self.asks_each_task = False
+        """Whether some function must be asked before each single task."""
+        self._groups = 0
+        self._changed: frozenset[str] = frozenset()
+        Registration.__init__(self)
+
+    # What there is.
+
+    @property
+    def nodes(self) -> list[Node]:
+        """Real nodes by rank of name."""
+        return self.cluster.nodes
+
+    def job(self, job_id: str) -> Job | None:
+        """A job that takes part: it has a PodGroup and its queue exists."""
+        job = self.cluster.jobs.get(job_id)
+        return job if job is not None and self.takes_part(job) else None
+
+    def open_jobs(self) -> list[Job]:
+        """The jobs that take part and wait for something: their phase, or a place for a task. In order of id."""
+        jobs = self.cluster.jobs
+        return [job for job_id in sorted(self.memory.open_jobs) if self.takes_part(job := jobs[job_id])]
+
+    def looked_at(self) -> list[Job]:
+        """The jobs that changed since the last session or that this one dealt with, in order of id."""
+        jobs = self.cluster.jobs
+        return [
+            jobs[job_id]
+            for job_id in sorted(self._changed | self._dealt_with())
+            if job_id in jobs and self.takes_part(jobs[job_id])
+        ]
+
+    def _dealt_with(self) -> set[str]:
+        decided = {decision.task.job for decision in self.decisions}
+        held = {operation_job(operation) for operation in self.kept}
+        return {*self.phases, *self.fit_errors, *self.job_messages, *decided, *held}
+
+    def takes_part(self, job: Job) -> bool:
+        """Whether a job has a PodGroup and an existing queue."""
+        queue = self.cluster.queues.get(job.queue)
+        return job.pod_group is not None and queue is not None and queue.object is not None
+
+    def queue_of(self, job: Job) -> Queue:
+        """The queue of a job that takes part."""
+        return self.cluster.queues[job.queue]
+
+    def phase(self, job: Job) -> str:
+        """The phase of a job's PodGroup, as this session sees it."""
+        return self.phases.get(job.id, job.phase)
+
+    def is_pending(self, job: Job) -> bool:
+        """Whether a job still waits to be let into its queue."""
+        return self.phase(job) in PENDING_PHASES
+
+    # Orders.
+
+    def job_ranking(self) -> Ranking[Job]:
+        """Which job first: plugins, then age."""
+        return Ranking(self.points.all(Point.JOB_ORDER), by_key(job_age, always))
+
+    def queue_ranking(self) -> Ranking[Queue]:
+        """Which queue first: plugins, then age."""
+        return Ranking(self.points.all(Point.QUEUE_ORDER), by_key(queue_age, always))
+
+    def sorted_tasks(self, tasks: Sequence[Task]) -> list[Task]:
+        """Tasks of a job, first one first: plugins, then the number in the name, then age."""
+        numbered = all(task.ordinal >= 0 for task in tasks)
+        fallback = Order(compare_tasks, numbered_task_key if numbered else None)
+        return Ranking(self.points.all(Point.TASK_ORDER), fallback).sorted(tasks)
+
+    # Questions.
+
+    def job_valid(self, job: Job) -> Any:
+        """The first plugin's verdict against a job, None when it may be scheduled."""
+        for valid in self.points.all(Point.JOB_VALID):
+            verdict = valid(job)
+            if verdict is not None:
+                return verdict
+        return None
+
+    def job_ready(self, job: Job) -> bool:
+        """Whether all plugins hold the job for whole; yes when none is asked."""
+        return all(ready(job) for ready, _ in self.points.all(Point.JOB_READY))
+
+    def ready_deficit(self, job: Job) -> int:
+        """At least so many placements (1 or more) come before the job can be ready."""
+        deficits = (deficit(job) if deficit else 1 for _, deficit in self.points.all(Point.JOB_READY))
+        return max(1, max(deficits, default=1))
+
+    def job_pipelined(self, job: Job) -> bool:
+        """Whether the job would be whole once releasing resources are free."""
+        return self._vote(Point.JOB_PIPELINED, job)
+
+    def job_enqueueable(self, job: Job) -> bool:
+        """Whether the job may enter its queue."""
+        return self._vote(Point.JOB_ENQUEUEABLE, job)
+
+    def job_enqueued(self, job: Job) -> None:
+        """Tell all plugins that the job entered its queue."""
+        for enqueued in self.points.all(Point.JOB_ENQUEUED):
+            enqueued(job)
+
+    def _vote(self, point: Point, job: Job) -> bool:
+        for tier in self.points.tiers(point):
+            approved = False
+            for function in tier:
+                vote = function(job)
+                if vote < 0:
+                    return False
+                approved |= vote > 0
+            if approved:
+                return True
+        return True
+
+    def job_starving(self, job: Job) -> bool:
+        """Whether the job lacks what it needs, by the first tier that has an opinion; no when none has."""
+        for tier in self.points.tiers(Point.JOB_STARVING):
+            return all(starving(job) for starving in tier)
+        return False
+
+    def overused(self, queue: Queue) -> bool:
+        """Whether a plugin holds the queue for over its share."""
+        return any(overused(queue) for overused in self.points.all(Point.OVERUSED))
+
+    def allocatable(self, queue: Queue, task: Task) -> bool:
+        """Whether all plugins let the queue take this task."""
+        return all(allocatable(queue, task) for allocatable in self.points.all(Point.ALLOCATABLE))
+
+    def pre_predicate(self, task: Task) -> str | None:
+        """Why a task can go nowhere, before any node is looked at; None when nothing is against it."""
+        for check in self.points.all(Point.PRE_PREDICATE):
+            refusal: str | None = check(task)
+            if refusal is not None:
+                return refusal
+        return None
+
+    # Nodes.
+
+    def open(self) -> None:
+        """Let the plugins register, and join what they registered."""
+        self.cluster.settle()
+        self._changed = frozenset(self.cluster.changed_jobs)
+        self.cluster.changed_jobs.clear()
+        self.memory.reconsider(self._changed)
+        self.plugins = self.memory.plugins()
+        for plugin in self.plugins:
+            Guarded(plugin.on_session_open, None, plugin.name, "on_session_open", self.memory.on_failure)(self)
+        self.signatures, self.loose = self.memory.signatures(self)
+        asked = (Point.ALLOCATABLE, Point.PRE_PREDICATE, Point.OVERUSED)
+        self.asks_each_task = any(self.points.all(point) for point in asked)
+
+    def template(self, task: Task) -> Template:
+        """What is known of the nodes for tasks like this one."""
+        return self.signatures.template(task)
+
+    def examine(self, template: Template, task: Task) -> FitErrors:
+        """Why no node takes a task."""
+        rows = np.arange(len(self.nodes), dtype=np.intp)
+        return examine(template, task, rows, tuple(self.loose.filters) if self.loose is not None else ())
+
+    def set_fit_error(self, task: Task, errors: FitErrors) -> None:
+        """Note why a task found no node."""
+        self.fit_errors.setdefault(task.job, {})[task.uid] = errors
+
+    def queue_message(self, queue: Queue, task: Task) -> str:
+        """Why a queue may not take a task."""
+        del task
+        return f"queue {queue.name} has no room for the task"
+
+    # Changes.
+
+    def statement(self) -> Statement:
+        """A new, empty statement."""
+        return Statement(self)
+
+    def ledger(self) -> Ledger[Any, Any]:
+        """A mapping for a plugin's accounts, taken back together with statements."""
+        return Ledger(self.journal)
+
+    def on_allocate(self, tasks: Sequence[Task], nodes: Sequence[Node]) -> str | None:
+        """Tell handlers that tasks took room; why one refuses, or None."""
+        return self.handlers.allocate(tasks, nodes)
+
+    def on_deallocate(self, tasks: Sequence[Task]) -> None:
+        """Tell handlers that tasks give up room."""
+        self.handlers.deallocate(tasks)
+
+    def decide(self, decision: Decision) -> None:
+        """Add to what the writers will carry out."""
+        self.decisions.append(decision)
+
+    def next_group(self) -> int:
+        """A number for the decisions of one commit."""
+        self._groups += 1
+        return self._groups
+
+    def finished(self, statement: Statement) -> None:
+        """A statement has no operations left; without any open one nothing needs to be taken back any more."""
+        self.open_statements.discard(statement)
+        if not self.open_statements:
+            self.journal.clear()
+
+    def take_back(self, operation: Operation) -> None:
+        """Undo one operation by itself, whatever came after it."""
+        if isinstance(operation, Placement):
+            self.on_deallocate(operation.tasks)
+            moves.unplace(self.cluster, operation.tasks)
+        else:
+            task = operation.task
+            moves.restatus(self.cluster, (task,), operation.before, self.journal)
+            self.on_allocate((task,), nodes_of((task,)))
+        # Older statements must not restore columns over this change.
+        self.journal.push(_barrier)
+
+    def notify_close(self) -> None:
+        """Let the plugins look at the outcome."""
+        for plugin in self.plugins:
+            Guarded(plugin.on_session_close, None, plugin.name, "on_session_close", self.memory.on_failure)(self)
+
+    def close(self) -> None:
+        """Give back the room of everything that was neither committed nor discarded, and keep the phases given."""
+        dealt_with = self._dealt_with()
+        for statement in sorted(self.open_statements, key=lambda statement: statement.start):
+            statement.keep()
+        for operation in reversed(self.kept):
+            self.take_back(operation)
+        self.kept.clear()
+        self.journal.clear()
+        for task in self.discarded:
+            task.transaction = None
+        for job_id, phase in self.phases.items():
+            self.cluster.jobs[job_id].phase = phase
+        self.memory.reconsider(dealt_with)
+
+
+def _barrier() -> None:
+    """Nothing to take back."""

@@ -1,0 +1,137 @@
+"""One pod as the scheduler knows it, and the shape that it shares with its siblings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from scheduler.state.dimensions import Request
+from scheduler.state.status import Status
+
+if TYPE_CHECKING:
+    from generated.core.v1 import Pod, PodSpec
+    from scheduler.state.node import Node
+
+
+class Shape:
+    """
+    What pods of one template have in common: their spec and the request that follows from it.
+
+    Shapes are shared by identity. `parts` remembers the encoded spec fields that signatures were cut from,
+    `templates` the template that each signature gave.
+    """
+
+    __slots__ = ("gates", "parts", "request", "spec", "templates")
+
+    def __init__(self, spec: PodSpec, request: Request) -> None:
+        self.spec = spec
+        self.request = request
+        self.gates = tuple(gate.name for gate in spec.scheduling_gates)
+        self.parts: dict[str, bytes] = {}
+        self.templates: dict[int, Any] = {}
+
+    def part(self, path: str) -> bytes:
+        """The encoded value of a spec field such as `affinity.node_affinity`; an absent one is `null`."""
+        encoded = self.parts.get(path)
+        if encoded is None:
+            value: Any = self.spec
+            for name in path.split("."):
+                value = getattr(value, name, None)
+            encoded = self.parts[path] = msgspec.json.encode(value)
+        return encoded
+
+
+class Transaction:
+    """Where a discarded plan would have put a task: kept for messages, for one session."""
+
+    __slots__ = ("eviction", "node", "status")
+
+    def __init__(self, status: Status, node: str, *, eviction: bool) -> None:
+        self.status = status
+        self.node = node
+        self.eviction = eviction
+
+
+class Task:
+    """
+    One pod. `status` and `node` change only through `Cluster`, which keeps every total in step.
+
+    `ordinal` is the number after the last dash of the pod's name, -1 where it has none; `created` is in unix seconds.
+    """
+
+    __slots__ = (
+        "created",
+        "eviction",
+        "in_kube",
+        "job",
+        "key",
+        "name",
+        "namespace",
+        "node",
+        "ordinal",
+        "pod",
+        "preemptable",
+        "priority",
+        "request",
+        "role",
+        "shape",
+        "status",
+        "transaction",
+        "uid",
+    )
+
+    def __init__(
+        self,
+        *,
+        uid: str,
+        namespace: str,
+        name: str,
+        job: str,
+        shape: Shape,
+        role: str = "",
+        priority: int = 1,
+        status: Status = Status.PENDING,
+        created: float = 0.0,
+        preemptable: bool = True,
+        pod: Pod | None = None,
+    ) -> None:
+        self.uid = uid
+        self.namespace = namespace
+        self.name = name
+        self.key = f"{namespace}/{name}"
+        self.job = job
+        self.shape = shape
+        self.request = shape.request
+        self.role = role
+        self.priority = priority
+        self.status = status
+        self.created = created
+        self.preemptable = preemptable
+        self.pod = pod
+        self.ordinal = ordinal_of(name)
+        self.node: Node | None = None
+        self.in_kube = False
+        self.eviction = False
+        self.transaction: Transaction | None = None
+
+    def __repr__(self) -> str:
+        return f"<Task {self.key} {self.status.label}{f' on {self.node.name}' if self.node else ''}>"
+
+    @property
+    def is_best_effort(self) -> bool:
+        """Whether the pod asks for nothing but a place."""
+        return self.request.is_best_effort
+
+    @property
+    def is_gated(self) -> bool:
+        """Whether a scheduling gate keeps the pod back."""
+        return bool(self.shape.gates)
+
+
+def ordinal_of(name: str) -> int:
+    """The number behind the last dash of a pod name of three or more parts, else -1 (scheduler.md 7)."""
+    parts = name.rsplit("-", 2)
+    if len(parts) < 3 or not parts[2].isdecimal():
+        return -1
+    return int(parts[2])

@@ -1,0 +1,205 @@
+"""
+What is known of the nodes for one kind of task: who passes, who has room, how they score.
+
+Kept by column over placements and over sessions. Before each use only the columns that changed since are computed
+again, and of these only by the functions whose declared effect reaches them: a template has a layer for each effect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scheduler.effects import Effect, Filter, Score
+from scheduler.ranking import Totals
+from scheduler.state.cluster import coefficients
+from scheduler.state.dimensions import MIN_RESOURCE, Coefficients, Floats, Mask, Rows
+from scheduler.state.status import Status
+from scheduler.view import View
+
+if TYPE_CHECKING:
+    from scheduler.state.cluster import Cluster
+    from scheduler.state.task import Task
+
+ALLOCATE = coefficients(Status.ALLOCATED, in_kube=True)
+PIPELINE = coefficients(Status.PIPELINED, in_kube=True)
+_NEAR = (Effect.COLUMNS, Effect.ROW)
+
+
+class Layer:
+    """The functions of a template that go stale together, and their answers by column."""
+
+    def __init__(self, filters: Iterable[Filter], scores: Sequence[Score], topology_key: str = "") -> None:
+        self.filters = tuple(filters)
+        self.scores = tuple(score for score in scores if score.normaliser is None)
+        self.normalised = tuple(score for score in scores if score.normaliser is not None)
+        self.topology_key = topology_key
+        self.resize(0)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no function belongs here."""
+        return not (self.filters or self.scores or self.normalised)
+
+    def resize(self, nodes: int) -> None:
+        """Make room for that many nodes; what was known is void."""
+        self.passes: Mask = np.ones(nodes, dtype=np.bool_)
+        self.plain: Floats = np.zeros(nodes)
+        self.raw: list[Floats] = [np.zeros(nodes) for _ in self.normalised]
+
+    def evaluate(self, task: Task, view: View) -> None:
+        """Compute the columns of a view again."""
+        rows = view.rows
+        self.passes[rows] = self.test(task, view)
+        self.plain[rows] = self.rate(task, view)
+        for raw, score in zip(self.raw, self.normalised, strict=True):
+            raw[rows] = score.evaluate(task, view)
+
+    def test(self, task: Task, view: View) -> Mask:
+        """Which nodes of a view no filter of this layer refuses."""
+        passes = np.ones(len(view), dtype=np.bool_)
+        for function in self.filters:
+            passes &= function.evaluate(task, view) == 0
+        return passes
+
+    def rate(self, task: Task, view: View) -> Floats:
+        """Weighted sum of this layer's scores without normaliser."""
+        total = np.zeros(len(view))
+        for score in self.scores:
+            total += score.weight * score.evaluate(task, view)
+        return total
+
+
+class Template:
+    """
+    Rows of answers for one kind of task. Masks and scores have one cell a node, in rank order.
+
+    `passes`: no filter refuses. `fits_idle`, `fits_future`: the request is within idle, or within what will be idle.
+    `candidates`: passes and fits now; `totals` keeps the summed scores of exactly these.
+    """
+
+    def __init__(self, cluster: Cluster, task: Task, filters: Sequence[Filter], scores: Sequence[Score]) -> None:
+        self.cluster = cluster
+        self.task = task
+        self.request = task.request
+        self.filters = tuple(f for f in filters if f.applies is None or f.applies(task))
+        self.scores = tuple(s for s in scores if s.applies is None or s.applies(task))
+        self.static = self._layer(Effect.STATIC)
+        self.near = self._layer(*_NEAR)
+        self.functions: tuple[Filter | Score, ...] = (*self.filters, *self.scores)
+        keys = sorted({f.topology_key for f in self.functions if f.effect is Effect.DOMAIN})
+        self.domains = [self._layer(Effect.DOMAIN, topology_key=key) for key in keys]
+        self.all = self._layer(Effect.ALL)
+        self.layers = (self.static, self.near, *self.domains, self.all)
+        self.can_run = self._can_run()
+        """Whether the outcome of a run of placements can be computed ahead."""
+        self._moved = self._changed = 0
+
+    def _layer(self, *effects: Effect, topology_key: str = "") -> Layer:
+        def belongs(function: Filter | Score) -> bool:
+            return function.effect in effects and function.topology_key == topology_key
+
+        return Layer(
+            [function for function in self.filters if belongs(function)],
+            [function for function in self.scores if belongs(function)],
+            topology_key,
+        )
+
+    def _can_run(self) -> bool:
+        ahead = all(function.effect <= Effect.COLUMNS for function in self.functions)
+        return ahead and all(score.effect is Effect.STATIC for score in self.scores if score.normaliser is not None)
+
+    # Keeping up with the cluster.
+
+    def refresh(self) -> None:
+        """Bring all rows up to date."""
+        touched = self.cluster.touched
+        changed, moved = touched.changed.since(self._changed), touched.moved.since(self._moved)
+        self._changed, self._moved = touched.changed.position, touched.moved.position
+        if changed is None or moved is None:
+            self._start()
+            return
+        if len(changed):
+            self.static.evaluate(self.task, View(self.cluster, changed))
+            moved = np.union1d(changed, moved)
+        if not len(moved):
+            return
+        view = View(self.cluster, moved)
+        self.near.evaluate(self.task, view)
+        self.fits_idle[moved], self.fits_future[moved] = self.fits(view)
+        for layer in self.domains:
+            # A node that changed may have left its domain, and which one that was is no longer known.
+            rows = View.all(self.cluster).rows if len(changed) else self.cluster.domain_mates(layer.topology_key, moved)
+            layer.evaluate(self.task, View(self.cluster, rows))
+        if not self.all.is_empty:
+            self.all.evaluate(self.task, View.all(self.cluster))
+        if self.domains or not self.all.is_empty or self.near.normalised:
+            # Answers changed elsewhere, or raw values of nodes that stay candidates: the bounds must be taken anew.
+            self._join_all()
+            return
+        self._join(moved)
+        self.totals.update(moved, self.candidates, self.plain)
+
+    def _start(self) -> None:
+        nodes = len(self.cluster.nodes)
+        view = View.all(self.cluster)
+        for layer in self.layers:
+            layer.resize(nodes)
+            layer.evaluate(self.task, view)
+        self.fits_idle, self.fits_future = self.fits(view)
+        self.passes = np.ones(nodes, dtype=np.bool_)
+        self.plain = np.zeros(nodes)
+        self.candidates = np.ones(nodes, dtype=np.bool_)
+        self.totals = Totals(nodes, self.normalised())
+        self._join_all()
+
+    def _join(self, rows: Rows | slice) -> None:
+        self.passes[rows] = self.static.passes[rows] & self.near.passes[rows] & self.all.passes[rows]
+        self.plain[rows] = self.static.plain[rows] + self.near.plain[rows] + self.all.plain[rows]
+        self.candidates[rows] = self.passes[rows] & self.fits_idle[rows]
+
+    def _join_all(self) -> None:
+        self._join(slice(None))
+        for layer in self.domains:
+            self.passes &= layer.passes
+            self.plain += layer.plain
+        self.candidates &= self.passes
+        self.totals.rebuild(self.candidates, self.plain)
+
+    def fits(self, view: View) -> tuple[Mask, Mask]:
+        """
+        Which nodes of a view have room now, and which once releasing resources are free.
+
+        Room that is free now but promised to pipelined tasks is no room (scheduler.md 12.1).
+        """
+        idle = np.ones(len(view), dtype=np.bool_)
+        needed = self.request.needed(self.cluster.dimensions)
+        for column, amount in needed:
+            idle &= amount - view.idle[column] < MIN_RESOURCE
+        if not view.releasing.any() and not view.pipelined.any():
+            return idle, idle.copy()
+        future = np.ones(len(view), dtype=np.bool_)
+        for column, amount in needed:
+            future &= amount - view.future_idle[column] < MIN_RESOURCE
+        return idle & future, future
+
+    # Scores.
+
+    def normalised(self) -> list[tuple[Score, Floats]]:
+        """The scores with a normaliser and their raw values of all nodes, in the order in which they are added."""
+        return [pair for layer in self.layers for pair in zip(layer.normalised, layer.raw, strict=True)]
+
+    def ahead(self, rows: Rows, first: int, count: int, coefficients: Coefficients) -> tuple[Mask, Floats]:
+        """
+        How nodes would answer after `first` ... `first + count - 1` placements of this template there.
+
+        Returns whether one more placement is possible, and the plain score it would get, both
+        `(len(rows), count)`. Only for templates that `can_run`.
+        """
+        view = View(self.cluster, rows).steps(first, count, self.request, coefficients)
+        idle, future = self.fits(view)
+        passes = self.near.test(self.task, view) & (idle if coefficients == ALLOCATE else future)
+        plain = np.repeat(self.static.plain[rows], count) + self.near.rate(self.task, view) + self.all.plain[view.rows]
+        return passes.reshape(len(rows), count), plain.reshape(len(rows), count)

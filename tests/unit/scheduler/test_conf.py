@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import pytest
+
+from scheduler.conf import DEFAULT, ConfigError, Configuration, parse
+
+ACTIONS = ("enqueue", "allocate", "backfill", "preempt")
+PLUGINS = ("priority", "gang", "drf", "proportion", "predicates", "nodeorder", "overcommit", "conformance", "binpack")
+
+
+def read(text: str) -> Configuration:
+    return parse(text, actions=ACTIONS, plugins=PLUGINS)
+
+
+def test_the_built_in_default_has_two_tiers_and_no_warnings() -> None:
+    found = read(DEFAULT)
+    assert found.actions == ("enqueue", "allocate", "backfill")
+    assert [[option.name for option in tier] for tier in found.tiers] == [
+        ["priority", "gang", "conformance"],
+        ["overcommit", "drf", "predicates", "proportion", "nodeorder"],
+    ]
+    assert found.warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "failed to find Action "),
+        ("actions: 5", "failed to find Action 5"),
+        ('actions: "allocate,"', "failed to find Action "),
+        ('actions: "allocate, fly"', "failed to find Action fly"),
+        ("- a", "the top level is a list, a mapping is needed"),
+        ("actions: [allocate]", "actions is a list, a comma-separated text is needed"),
+        ("actions: allocate\ntiers: 3", "tiers is a int, a list is needed"),
+        ("actions: allocate\ntiers:\n- plugins: gang", r"tiers\[0\].plugins is a text, a list is needed"),
+        ("actions: allocate\ntiers:\n\t- plugins: []", "not YAML"),
+        (
+            "actions: allocate\ntiers:\n- plugins:\n  - name: gang\n    enableJobOrder: maybe",
+            r"tiers\[0\].plugins\[0\].enableJobOrder is 'maybe', true or false is needed",
+        ),
+        (
+            "actions: allocate\ntiers:\n- plugins:\n  - name: gang\n    enableJobOrder: 'true'",
+            "enableJobOrder is 'true'",
+        ),
+        (
+            "actions: allocate\ntiers:\n- plugins:\n  - name: drf\n    enableHierarchy: true\n  - name: proportion",
+            "proportion and drf with hierarchy enabled conflicts",
+        ),
+    ],
+)
+def test_what_cannot_be_used_is_refused_whole(text: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        read(text)
+
+
+def test_hierarchy_and_proportion_in_different_tiers_are_accepted() -> None:
+    text = "actions: allocate\ntiers:\n- plugins: [{name: drf, enableHierarchy: true}]\n- plugins: [{name: proportion}]"
+    assert read(text).tiers[0][0].is_on("enableHierarchy")
+
+
+def test_yaml_1_1_words_are_booleans_and_numbers_and_metrics_are_texts() -> None:
+    text = (
+        "actions: allocate\ntiers:\n- plugins:\n  - name: gang\n    enableJobOrder: no\n    enabledOverused: on\n"
+        "    arguments: {a: 010, b: 0x10, c: 1_000, d: 5.0}\nmetrics: {type: prometheus, interval: 1.5, empty: }"
+    )
+    found = read(text)
+    option = found.tiers[0][0]
+    assert not option.is_on("enableJobOrder")
+    assert option.is_on("enabledOverused")
+    assert dict(option.arguments) == {"a": 8, "b": 16, "c": 1000, "d": 5.0}
+    assert found.metrics == {"type": "prometheus", "interval": "1.5", "empty": ""}
+
+
+@pytest.mark.parametrize(
+    ("switch", "value"),
+    [("enableJobOrder", True), ("enableHierarchy", False), ("enabledClusterOrder", False), ("", True)],
+)
+def test_an_absent_switch_means_its_default(switch: str, value: bool) -> None:
+    option = read("actions: allocate\ntiers:\n- plugins: [{name: gang}]").tiers[0][0]
+    assert option.is_on(switch) is value
+
+
+def test_only_the_first_document_counts_and_of_two_keys_the_last() -> None:
+    assert read("actions: enqueue\nactions: allocate\n---\nactions: fly").actions == ("allocate",)
+
+
+@pytest.mark.parametrize(
+    ("text", "warning"),
+    [
+        ("action: x", "action: unknown key has no effect"),
+        ("tiers: [{plugin: []}]", "tiers[0].plugin: unknown key has no effect"),
+        (
+            "tiers: [{plugins: [{name: gang, enablePredicates: true}]}]",
+            "tiers[0].plugins[0].enablePredicates: unknown key has no effect",
+        ),
+        (
+            "tiers: [{plugins: [{name: gang, enabledJobOrder: true}]}]",
+            "tiers[0].plugins[0].enabledJobOrder: unknown key has no effect, did you mean enableJobOrder?",
+        ),
+        ("tiers: [{plugins: [{name: fast}]}]", "tiers[0].plugins[0].name: unknown plugin 'fast' is passed over"),
+        (
+            "tiers: [{plugins: [{name: gang}, {name: gang}]}]",
+            "plugin gang is listed twice: the later arguments count",
+        ),
+        ("configurations: [{name: fly}]", "configurations[0].name: unknown action 'fly' is passed over"),
+    ],
+)
+def test_what_has_no_effect_is_warned_of_with_its_path(text: str, warning: str) -> None:
+    assert read(f"actions: allocate\n{text}").warnings == (warning,)
+
+
+def test_the_first_entry_of_an_action_gives_its_arguments() -> None:
+    text = "actions: allocate\nconfigurations:\n- {name: allocate, arguments: {a: 1}}\n- {name: allocate, arguments: {a: 2}}"
+    assert read(text).action_arguments == {"allocate": {"a": 1}}

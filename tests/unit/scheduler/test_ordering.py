@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scheduler.ordering import Order, RankedQueue, Ranking, always, by_key, compare_tasks
+from scheduler.state.task import Task
+from tests.unit.scheduler.build import shape
+
+
+def task(name: str, created: float = 0.0) -> Task:
+    return Task(uid=f"uid-{name}", namespace="ns", name=name, job="", shape=shape(), created=created)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (task("j-w-2"), task("j-w-10")),
+        (task("j-w-1", created=9.0), task("j-w-2", created=1.0)),
+        (task("a", created=1.0), task("b", created=2.0)),
+        (task("a"), task("b")),
+        (task("b", created=1.0), task("j-w-0", created=2.0)),
+    ],
+)
+def test_tasks_come_by_number_then_age_then_uid(first: Task, second: Task) -> None:
+    assert compare_tasks(first, second) < 0 < compare_tasks(second, first)
+
+
+def test_the_first_order_that_distinguishes_decides() -> None:
+    ranking: Ranking[tuple[int, int]] = Ranking([by_key(lambda item: item[0])], by_key(lambda item: -item[1]))
+    assert ranking.sorted([(1, 1), (0, 1), (1, 2)]) == [(0, 1), (1, 2), (1, 1)]
+
+
+def test_an_order_without_key_joins_with_those_that_have_one() -> None:
+    odd_first: Order[int] = Order(lambda a, b: (a % 2 == 0) - (b % 2 == 0))
+    ranking = Ranking([odd_first], by_key(lambda item: item))
+    assert not ranking.is_keyed
+    assert ranking.sorted([4, 3, 2, 1]) == [1, 3, 2, 4]
+
+
+@given(st.lists(st.integers(0, 5)))
+def test_a_queue_pops_in_order_and_equals_in_the_order_they_came(items: list[int]) -> None:
+    ranking: Ranking[Any] = Ranking([], by_key(lambda item: item[0]))
+    queue = RankedQueue(ranking)
+    for place, item in enumerate(items):
+        queue.push((item, place))
+    assert [queue.pop() for _ in range(len(queue))] == sorted(zip(items, range(len(items)), strict=True))
+
+
+def test_an_item_stays_first_only_if_its_rank_can_not_change_and_is_the_best() -> None:
+    steady = Ranking([by_key(lambda item: item, always)], by_key(lambda item: 0, always))
+    moving = Ranking([by_key(lambda item: item)], by_key(lambda item: 0, always))
+    assert RankedQueue(steady, [2, 3]).stays_first(1)
+    assert not RankedQueue(steady, [0]).stays_first(1)
+    assert not RankedQueue(moving, [2, 3]).stays_first(1)
