@@ -31,6 +31,11 @@ _REQUESTS_PREFIX: Final = "requests."
 _ATTACHABLE_PREFIX: Final = "attachable-volumes-"
 _NATIVE_DOMAIN: Final = "kubernetes.io/"
 _ONE: Final = Quantity.from_units(1)
+_PRESUMED: Final[Amounts] = {
+    CPU: Quantity.from_milli(100),
+    MEMORY: Quantity.from_units(200 * 1024 * 1024, Format.BINARY_SI),
+}
+"""What a container that names no request counts as in Kubernetes' scores."""
 _SIDECAR: Final = "Always"
 _INFEASIBLE: Final = "Infeasible"
 
@@ -118,6 +123,17 @@ def template_requests(spec: PodSpec, *, default_from_limits: bool = False) -> Am
     server has created the pod. Raises QuantityError.
     """
     return _total_requests(spec, _defaulted_requests if default_from_limits else _requests, pod_level=True)
+
+
+def nonzero_requests(spec: PodSpec) -> tuple[float, float]:
+    """
+    cpu (millicores) and memory (bytes) of a pod, with Kubernetes' defaults for containers that name none.
+
+    Its scores count a container without a cpu request as 100 millicores, one without memory as 200 MiB, so that pods
+    that ask for nothing spread all the same. An explicit zero stays zero. Raises QuantityError.
+    """
+    held = numbers(_total_requests(spec, _presumed_requests, pod_level=True))
+    return float(held.get(CPU, 0)), float(held.get(MEMORY, 0))
 
 
 def template_limits(spec: PodSpec) -> Amounts:
@@ -215,6 +231,10 @@ def _pod_level(given: RawList) -> Amounts:
 
 def _requests(container: Container) -> Amounts:
     return amounts(container.resources.requests)
+
+
+def _presumed_requests(container: Container) -> Amounts:
+    return _PRESUMED | _requests(container)
 
 
 def _limits(container: Container) -> Amounts:

@@ -264,3 +264,18 @@ def test_two_lists_are_the_same_when_their_amounts_are() -> None:
     assert resources.is_same(None, {})
     assert not resources.is_same({"cpu": 0}, {})
     assert not resources.is_same({"cpu": "1"}, {"memory": "1"})
+
+
+@pytest.mark.parametrize(
+    ("requests", "expected"),
+    [
+        ([{}], (100.0, 200.0 * 1024**2)),
+        ([{"cpu": "0", "memory": "0"}], (0.0, 0.0)),
+        ([{"cpu": "2"}, {"memory": "1Gi"}], (2100.0, 1224.0 * 1024**2)),
+    ],
+)
+def test_scores_presume_requests_of_containers_that_name_none(
+    requests: list[dict[str, str]], expected: tuple[float, float]
+) -> None:
+    spec = pod_of(spec_of(*(container(f"c{place}", **held) for place, held in enumerate(requests)))).spec
+    assert resources.nonzero_requests(spec) == expected

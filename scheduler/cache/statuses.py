@@ -1,0 +1,140 @@
+"""
+What PodGroups and pods were last told, and what is still to be told them.
+
+A status is written only when it differs from the last one; what waits for the writers is replaced by what is newer,
+but no phase is skipped: watchers see each in turn. A message that differs only in its numbers waits until the last
+one is half a minute old.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from scheduler.outcome import JobOutcome, TaskOutcome
+
+_NUMBER = re.compile(r"\d+")
+PATIENCE = 30.0
+"""Seconds between two messages that differ only in their numbers."""
+
+
+def gist(message: str) -> str:
+    """A message without its numbers."""
+    return _NUMBER.sub("#", message)
+
+
+@dataclass(frozen=True, slots=True)
+class GroupStatus:
+    """The status of a PodGroup as this scheduler sees it. `transition_id` and time are not part of the comparison."""
+
+    phase: str
+    running: int = 0
+    succeeded: int = 0
+    failed: int = 0
+    condition: str = ""
+    """Type of the newest condition, empty where there is none."""
+    reason: str = ""
+    message: str = ""
+    transition_id: str = field(default="", compare=False)
+
+    @classmethod
+    def of(cls, found: JobOutcome) -> GroupStatus:
+        """The status that a session's outcome asks for."""
+        condition = found.condition
+        return cls(
+            found.phase,
+            found.running,
+            found.succeeded,
+            found.failed,
+            condition.type if condition else "",
+            condition.reason if condition else "",
+            condition.message if condition else "",
+            condition.transition_id if condition else "",
+        )
+
+    @property
+    def gist(self) -> tuple[object, ...]:
+        """What counts at once."""
+        return self.phase, self.running, self.succeeded, self.failed, self.condition, self.reason, gist(self.message)
+
+
+@dataclass(slots=True)
+class _Told:
+    status: GroupStatus
+    at: float
+
+
+class GroupStatuses:
+    """Per PodGroup (by uid): what was told, and a queue of what is to be told."""
+
+    def __init__(self) -> None:
+        self._told: dict[str, _Told] = {}
+        self._waiting: dict[str, deque[GroupStatus]] = {}
+
+    def offer(self, uid: str, status: GroupStatus, now: float) -> bool:
+        """Take in a status; whether there is something to write for this PodGroup now. `now` in seconds."""
+        waiting = self._waiting.get(uid)
+        if waiting:
+            if waiting[-1].phase == status.phase:
+                waiting.pop()
+            waiting.append(status)
+            return False
+        told = self._told.get(uid)
+        if told is not None:
+            if told.status == status:
+                return False
+            if told.status.gist == status.gist and now - told.at < PATIENCE:
+                return False
+        self._waiting[uid] = deque((status,))
+        return True
+
+    def next(self, uid: str) -> GroupStatus | None:
+        """What to write next for a PodGroup; None when nothing waits."""
+        waiting = self._waiting.get(uid)
+        if not waiting:
+            self._waiting.pop(uid, None)
+            return None
+        return waiting[0]
+
+    def written(self, uid: str, status: GroupStatus, now: float) -> None:
+        """The server has it."""
+        self._told[uid] = _Told(status, now)
+        waiting = self._waiting.get(uid)
+        if waiting and waiting[0] is status:
+            waiting.popleft()
+
+    def forget(self, uid: str) -> None:
+        """The PodGroup is gone."""
+        self._told.pop(uid, None)
+        self._waiting.pop(uid, None)
+
+    @property
+    def owed(self) -> int:
+        """PodGroups with something to write."""
+        return len(self._waiting)
+
+
+class TaskStatuses:
+    """Per pod (by uid): the last word on why it waits."""
+
+    def __init__(self) -> None:
+        self._told: dict[str, tuple[str, str, str, float]] = {}
+
+    def offer(self, found: TaskOutcome, now: float) -> bool:
+        """Whether a pod must hear this; remembers it as told."""
+        uid = found.task.uid
+        told = self._told.get(uid)
+        if told is not None:
+            reason, message, nominated, at = told
+            same = (reason, nominated) == (found.reason, found.nominated)
+            if same and (message == found.message or (gist(message) == gist(found.message) and now - at < PATIENCE)):
+                return False
+        self._told[uid] = (found.reason, found.message, found.nominated, now)
+        return True
+
+    def forget(self, uid: str) -> None:
+        """The pod found its place, is gone, or could not be told."""
+        self._told.pop(uid, None)

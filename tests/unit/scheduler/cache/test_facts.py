@@ -1,0 +1,237 @@
+"""Objects of the API server as the scheduler's state (scheduler.md 4.5 to 4.9)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from generated.core.v1 import Node, Pod
+from generated.scheduling.v1 import PriorityClass
+from generated.scheduling.v1beta1 import PodGroup, Queue
+from scheduler.cache.facts import Facts
+from scheduler.cache.shapes import Shapes
+from scheduler.cache.translate import status_of, task_of
+from scheduler.state.cluster import Cluster
+from scheduler.state.status import Status
+
+
+def pod(name: str = "g-w-0", **rest: Any) -> Pod:
+    document: dict[str, Any] = {
+        "metadata": {
+            "name": name,
+            "namespace": "ns",
+            "uid": f"uid-{name}",
+            "annotations": {"scheduling.k8s.io/group-name": "g", "volcano.sh/task-spec": "w"},
+            **rest.pop("metadata", {}),
+        },
+        "spec": {
+            "schedulerName": "volcano",
+            "containers": [{"name": "c", "resources": {"requests": {"cpu": "1", "memory": "1Gi"}}}],
+            **rest.pop("spec", {}),
+        },
+        "status": {"phase": "Pending", **rest.pop("status", {})},
+    }
+    return msgspec.convert(document, Pod)
+
+
+def node(name: str = "n1", **status: Any) -> Node:
+    offered = {"cpu": "4", "memory": "8Gi", "pods": "10", **status}
+    return msgspec.convert({"metadata": {"name": name}, "status": {"allocatable": offered}}, Node)
+
+
+def group(uid: str = "u", phase: str = "", **spec: Any) -> PodGroup:
+    return msgspec.convert(
+        {"metadata": {"name": "g", "namespace": "ns", "uid": uid}, "spec": spec, "status": {"phase": phase}}, PodGroup
+    )
+
+
+def facts() -> Facts:
+    made = Facts(Cluster(), scheduler_names=("volcano",), default_queue="default")
+    made.apply(("Queue", None, msgspec.convert({"metadata": {"name": "default", "uid": "q"}}, Queue)))
+    made.apply(("Node", None, node()))
+    made.cluster.settle()
+    return made
+
+
+@pytest.mark.parametrize(
+    ("phase", "deleted", "bound", "expected"),
+    [
+        ("Running", True, True, Status.RELEASING),
+        ("Running", False, True, Status.RUNNING),
+        ("Pending", True, False, Status.RELEASING),
+        ("Pending", False, False, Status.PENDING),
+        ("Pending", False, True, Status.BOUND),
+        ("Succeeded", True, True, Status.SUCCEEDED),
+        ("Failed", False, True, Status.FAILED),
+        ("Unknown", False, True, Status.UNKNOWN),
+        ("", False, False, Status.UNKNOWN),
+    ],
+)
+def test_a_pod_stands_where_phase_deletion_and_node_say(
+    phase: str, deleted: bool, bound: bool, expected: Status
+) -> None:
+    made = pod(
+        metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"} if deleted else {},
+        spec={"nodeName": "n1"} if bound else {},
+        status={"phase": phase},
+    )
+    assert status_of(made) is expected
+
+
+@pytest.mark.parametrize(
+    ("metadata", "spec", "expected"),
+    [
+        ({}, {}, 1),
+        ({}, {"priority": 7}, 7),
+        ({"annotations": {"volcano.sh/task-priority": "-3"}}, {"priority": 7}, -3),
+        ({"annotations": {"volcano.sh/task-priority": "high"}}, {"priority": 7}, 7),
+        ({"annotations": {"volcano.sh/task-priority": "99999999999"}}, {}, 1),
+    ],
+)
+def test_the_annotation_overrides_a_pods_priority_when_it_can_be_read(
+    metadata: dict[str, Any], spec: dict[str, Any], expected: int
+) -> None:
+    assert task_of(pod(metadata=metadata, spec=spec), Shapes()).priority == expected
+
+
+@pytest.mark.parametrize(
+    ("metadata", "expected"),
+    [
+        ({}, True),
+        ({"annotations": {"volcano.sh/preemptable": "false"}}, False),
+        ({"annotations": {"volcano.sh/preemptable": "maybe"}}, False),
+        ({"labels": {"volcano.sh/preemptable": "true"}}, True),
+        ({"annotations": {"volcano.sh/preemptable": "true"}, "labels": {"volcano.sh/preemptable": "false"}}, True),
+    ],
+)
+def test_a_pod_is_preemptable_unless_it_says_otherwise(metadata: dict[str, Any], expected: bool) -> None:
+    assert task_of(pod(metadata=metadata), Shapes()).preemptable is expected
+
+
+def test_pods_of_one_template_share_their_shape_and_others_do_not() -> None:
+    shapes = Shapes()
+    first, second = shapes.of(pod("a", spec={"nodeName": "x"})), shapes.of(pod("b", spec={"nodeName": "y"}))
+    assert first is second
+    assert shapes.of(pod("c", spec={"nodeSelector": {"k": "v"}})) is not first
+    assert shapes.of(pod("d", spec={"tolerations": [{"key": "k"}]})) is not first
+
+
+def test_a_pod_resized_in_place_has_a_size_of_its_own() -> None:
+    status = {"containerStatuses": [{"name": "c", "resources": {"requests": {"cpu": "3"}}}]}
+    assert task_of(pod(status=status), Shapes()).request.amounts["cpu"] == 3000
+
+
+def test_a_pod_occupies_its_node_and_its_job_counts_it() -> None:
+    made = facts()
+    made.apply(("PodGroup", None, group(minMember=2)))
+    made.apply(("Pod", None, pod(spec={"nodeName": "n1"})))
+    job = made.cluster.jobs["ns/g"]
+    assert (job.min_available, job.queue, job.counts[Status.BOUND]) == (2, "default", 1)
+    assert made.cluster.columns.used[0, 0] == 1000
+    assert made.cluster.queues["default"].allocated[0] == 1000
+
+
+def test_pods_before_their_group_wait_for_it() -> None:
+    made = facts()
+    made.apply(("Pod", None, pod()))
+    assert made.cluster.jobs["ns/g"].pod_group is None
+    made.apply(("PodGroup", None, group(minMember=1)))
+    assert made.cluster.jobs["ns/g"].counts[Status.PENDING] == 1
+
+
+def test_a_foreign_pod_without_node_is_none_of_ours_and_one_on_a_node_takes_room() -> None:
+    made = facts()
+    made.apply(("Pod", None, pod("x", spec={"schedulerName": "other"})))
+    assert not made.cluster.tasks
+    made.apply(("Pod", None, pod("x", spec={"schedulerName": "other", "nodeName": "n1"})))
+    assert made.cluster.columns.used[0, 0] == 1000
+
+
+def test_an_update_that_does_not_know_of_our_bind_yet_is_ignored() -> None:
+    made = facts()
+    old = pod()
+    made.apply(("Pod", None, old))
+    task = made.cluster.tasks["uid-g-w-0"]
+    made.cluster.remove_task(task.uid)
+    task.status = Status.BINDING
+    made.cluster.add_task(task, "n1")
+    made.apply(("Pod", old, pod(metadata={"labels": {"new": "label"}})))
+    assert made.cluster.tasks["uid-g-w-0"].status is Status.BINDING
+    made.apply(("Pod", old, pod(spec={"nodeName": "n1"})))
+    assert made.cluster.tasks["uid-g-w-0"].status is Status.BOUND
+
+
+def test_a_failed_bind_lets_the_pod_wait_again() -> None:
+    made = facts()
+    made.apply(("Pod", None, pod()))
+    task = made.cluster.tasks["uid-g-w-0"]
+    made.cluster.remove_task(task.uid)
+    task.status = Status.BINDING
+    made.cluster.add_task(task, "n1")
+    made.unbound("uid-g-w-0")
+    assert made.cluster.tasks["uid-g-w-0"].status is Status.PENDING
+    assert made.cluster.columns.used[0, 0] == 0
+
+
+def test_a_finished_or_deleted_pod_frees_its_node() -> None:
+    made = facts()
+    running = pod(spec={"nodeName": "n1"}, status={"phase": "Running"})
+    for end in (pod(spec={"nodeName": "n1"}, status={"phase": "Succeeded"}), None):
+        made.apply(("Pod", None, running))
+        assert made.cluster.columns.used[0, 0] == 1000
+        made.apply(("Pod", running, end))
+        assert made.cluster.columns.used[0, 0] == 0
+
+
+def test_tasks_of_a_node_not_seen_yet_count_once_it_comes_and_survive_its_going() -> None:
+    made = facts()
+    made.apply(("Pod", None, pod(spec={"nodeName": "late"})))
+    made.apply(("Node", None, node("late")))
+    made.cluster.settle()
+    assert made.cluster.columns.used[0, made.cluster.node_by_name["late"].row] == 1000
+    made.apply(("Node", node("late"), None))
+    made.cluster.settle()
+    assert [found.name for found in made.cluster.nodes] == ["n1"]
+    assert made.cluster.tasks["uid-g-w-0"].node is not None
+
+
+def test_a_group_made_again_is_another_job_of_the_same_name() -> None:
+    made = facts()
+    made.apply(("PodGroup", None, group("one", phase="Running", minMember=1)))
+    assert made.cluster.jobs["ns/g"].phase == "Running"
+    made.apply(("PodGroup", group("one"), group("two", minMember=3)))
+    job = made.cluster.jobs["ns/g"]
+    assert (job.uid, job.phase, job.min_available) == ("two", "", 3)
+    made.apply(("PodGroup", group("one"), None))
+    assert made.cluster.jobs["ns/g"].pod_group is not None
+
+
+def test_a_group_without_queue_goes_to_the_default_one_and_takes_its_class_priority() -> None:
+    made = facts()
+    made.apply(("PodGroup", None, group(minMember=1, priorityClassName="high")))
+    assert made.cluster.jobs["ns/g"].priority == 0
+    high = msgspec.convert({"metadata": {"name": "high"}, "value": 100}, PriorityClass)
+    made.apply(("PriorityClass", None, high))
+    assert (made.cluster.jobs["ns/g"].queue, made.cluster.jobs["ns/g"].priority) == ("default", 100)
+    made.apply(("PriorityClass", high, None))
+    assert made.cluster.jobs["ns/g"].priority == 0
+
+
+def test_an_object_that_can_not_be_read_is_reported_and_changes_nothing_else(caplog: pytest.LogCaptureFixture) -> None:
+    made = facts()
+    bad = pod("bad", spec={"containers": [{"name": "c", "resources": {"requests": {"cpu": "lots"}}}]})
+    made.apply(("Pod", None, bad))
+    made.apply(("Pod", None, pod("good")))
+    assert list(made.cluster.tasks) == ["uid-good"]
+    assert "object=ns/bad" in caplog.text
+
+
+def test_a_heartbeat_of_a_node_is_no_change() -> None:
+    made = facts()
+    version = made.cluster.version
+    made.apply(("Node", node(), node()))
+    assert made.cluster.version == version
+    made.apply(("Node", node(), node(cpu="8")))
+    assert made.cluster.version > version
