@@ -10,10 +10,12 @@ import time
 from collections.abc import Callable
 from typing import NoReturn
 
+import yaml
+
 from cluster import components, flags, versions
 from cluster.binaries import Binaries
 from cluster.control_plane import ControlPlane
-from cluster.errors import AlreadyRunningError, ClusterError, NotRunningError
+from cluster.errors import AlreadyRunningError, ClusterError, NotRunningError, UsageError
 from cluster.state import clusters_directory
 from runtime.errors import ApiError, ConnectionFailed
 
@@ -27,7 +29,7 @@ def main(argv: list[str] | None = None) -> int:
         return _COMMANDS[arguments.command](arguments)
     except (ClusterError, ApiError, ConnectionFailed) as error:
         sys.stderr.write(f"cluster: {error}\n")
-        return 1
+        return 2 if isinstance(error, UsageError) else 1
     except KeyboardInterrupt:
         return 130
 
@@ -124,6 +126,21 @@ def nodes(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def webhooks(arguments: argparse.Namespace) -> int:
+    """Send admission to a server beside the control plane, which writes its CA into the configurations itself."""
+    try:
+        texts = [path.read_text(encoding="utf-8") for path in arguments.files]
+        found = [document for text in texts for document in yaml.safe_load_all(text) if document]
+    except (OSError, yaml.YAMLError) as error:
+        raise UsageError(f"the webhook configurations can't be read: {error}") from error
+    plane = _plane(arguments)
+    plane.apply_webhooks(found, arguments.url, b"")
+    plane.close()
+    for configuration in found:
+        _say(f"{configuration['metadata']['name']} -> {arguments.url}")
+    return 0
+
+
 def binaries(arguments: argparse.Namespace) -> int:
     """Make binaries available ahead of time."""
     found = Binaries(versions.resolve(arguments.k8s), _say)
@@ -203,5 +220,6 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "status": status,
     "env": env,
     "nodes": nodes,
+    "webhooks": webhooks,
     "binaries": binaries,
 }

@@ -40,6 +40,10 @@ def parser() -> argparse.ArgumentParser:
     nodes = commands.add_parser("nodes", help="add simulated nodes to a running one")
     _add_place(nodes)
     _add_nodes(nodes)
+    webhooks = commands.add_parser("webhooks", help="apply webhook configurations, pointed at a server on this machine")
+    _add_place(webhooks)
+    webhooks.add_argument("files", nargs="+", type=Path, metavar="FILE", help="such as config/webhooks/manifests.yaml")
+    webhooks.add_argument("--url", default="https://localhost:8443", help="of the server (default: %(default)s)")
     binaries = commands.add_parser("binaries", help="find, fetch or build binaries and print where they are")
     binaries.add_argument(
         "binary", nargs="*", metavar="NAME", help=f"of {', '.join(NAMES)}; default: all that `up` needs"

@@ -147,7 +147,8 @@ def respond(
     request: AdmissionRequest, verdict: Verdict, *, patch: bytes = b"", warnings: tuple[str, ...] = ()
 ) -> AdmissionResponse:
     """The response to a verdict. `patchType` stands only beside a patch: alone it fails every request."""
-    shown = tuple(" ".join(text.split()) for text in (*warnings, *verdict.warnings)) or msgspec.UNSET
+    told = (*warnings, *verdict.warnings)
+    shown = tuple(" ".join(text.split()) for text in told) if told else msgspec.UNSET
     if isinstance(verdict, Denial):
         status = Status(message=verdict.message, reason=verdict.reason, code=verdict.code)
         return AdmissionResponse(uid=request.uid, allowed=False, status=status, warnings=shown)

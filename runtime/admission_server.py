@@ -70,8 +70,22 @@ class AdmissionServer:
 
     @property
     def is_ready(self) -> bool:
-        """Whether requests can be answered: the listener is up and has a certificate."""
-        return self._tls.is_ready and self._server.is_listening
+        """Whether requests can be answered."""
+        return not self.problem()
+
+    def problem(self) -> str:
+        """What keeps requests from being answered, for `/readyz`; empty when nothing does."""
+        if not self._server.is_listening:
+            return "the admission server doesn't listen"
+        return "" if self._tls.is_ready else "there is no serving certificate yet"
+
+    async def run(self) -> None:
+        """Listen and answer until drained or cancelled. Raises OSError when the address can't be bound."""
+        try:
+            await self.start()
+            await self._server.wait_ended()
+        finally:
+            self.abort()
 
     async def start(self) -> None:
         """Listen. Raises OSError when the address can't be bound."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
+
+import msgspec
 
 _MOST_DOUBLINGS = 64
 
 
-@dataclass(frozen=True, slots=True)
-class Backoff:
+class Backoff(msgspec.Struct, frozen=True):
     """`base` seconds after the first failure, `factor` times as much after each further one, at most `cap`."""
 
     base: float = 0.2

@@ -163,7 +163,11 @@ class BundleKeeper:
     @property
     def missing(self) -> tuple[str, ...]:
         """What isn't in place and why, one line a target."""
-        return tuple(f"{target}: {reason}" for target, reason in self._missing.items())
+        return tuple(f"{target}: {reason}" for target, reason in list(self._missing.items()))
+
+    def problem(self) -> str:
+        """What isn't in place, for `/readyz`; empty when all is. May be called from another thread."""
+        return "; ".join(self.missing)
 
     async def wait_in_place(self, seconds: float) -> bool:
         """Wait until `is_in_place`, at most so many seconds; tells whether it is."""

@@ -54,6 +54,7 @@ class HttpsServer:
         self._connections: set[Connection] = set()
         self._sweeper: asyncio.TimerHandle | None = None
         self._emptied = asyncio.Event()
+        self._ended = asyncio.Event()
 
     async def start(self) -> None:
         """Bind and accept."""
@@ -97,11 +98,16 @@ class HttpsServer:
         """Close the listener and all connections at once; running handlers are cancelled."""
         self.is_draining = True
         self._stop_accepting()
+        self._ended.set()
         for connection in tuple(self._connections):
             connection.abort()
         if self._sweeper is not None:
             self._sweeper.cancel()
             self._sweeper = None
+
+    async def wait_ended(self) -> None:
+        """Wait until a drain is over or the server was aborted."""
+        await self._ended.wait()
 
     def _stop_accepting(self) -> None:
         if self._listener is not None:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from inspect import isawaitable
 from typing import Protocol, TypeAlias, cast
 
+from runtime.certs import CertificateError
 from runtime.http1 import CONTINUE, HttpError, HttpRequest, HttpResponse, RequestReader, encode_response
 
 logger = logging.getLogger(__name__)
@@ -75,7 +76,7 @@ class Connection(asyncio.BufferedProtocol):
         self._view = memoryview(self._space)
         self._incoming = ssl.MemoryBIO()
         self._outgoing = ssl.MemoryBIO()
-        self._tls = server.context().wrap_bio(self._incoming, self._outgoing, server_side=True)
+        self._tls: ssl.SSLObject
         self._reader = RequestReader(server.max_body)
         self._is_secure = False
         self._is_over = False
@@ -92,6 +93,11 @@ class Connection(asyncio.BufferedProtocol):
         # Nothing may wait unseen: any unsent byte calls pause_writing, and the write timeout runs.
         self._transport.set_write_buffer_limits(high=0)
         self._server.opened(self)
+        try:
+            self._tls = self._server.context().wrap_bio(self._incoming, self._outgoing, server_side=True)
+        except CertificateError as error:
+            logger.debug('msg="connection refused" error="%s"', error)
+            self.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002  # asyncio's signature
         self._is_over = True

@@ -10,16 +10,17 @@ A pool forgets what no object holds any longer, so that years of jobs leave noth
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from sys import getrefcount, intern
-from typing import Any, Generic, TypeVar
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from sys import getrefcount
+from typing import Any, Generic, TypeVar, get_origin
 
 import msgspec
 from msgspec import Raw
 from msgspec.structs import force_setattr
 
 from runtime.decoding import without_nulls
-from runtime.shadow import Cutter, Finish, Node, plan, tree_of
+from runtime.shadow import Finish, Node, plan, tree_of
 
 T = TypeVar("T")
 Text = bytes | bytearray | memoryview | Raw
@@ -29,7 +30,10 @@ _SWEEP_STEPS = 4
 """Entries looked at for each new one: garbage never outgrows what is in use, and no decode pauses for a sweep."""
 
 
+_SHORT = 256
+"""Bytes up to which a text is its own key: quicker than two hashes, and hardly larger."""
 _NOTHING: Any = object()
+_EMPTY_MAP: dict[str, Any] = {}
 
 
 def _references_of_an_unshared_value() -> int:
@@ -43,17 +47,17 @@ _UNSHARED = _references_of_an_unshared_value()
 
 class Pool:
     """
-    Parts of one type, by the hash of their JSON text, which `rewrite` may bring to a common form before.
+    Parts of one type, by their JSON text, which `rewrite` may bring to a common form before.
 
-    Python's hash of bytes is SipHash under a key of this process; two of them, of the text and of the text with a
-    blank behind, are 128 bits that nobody can aim at. So the text itself, as long as the part, need not be kept.
+    Of a long text only the hash is kept: Python's hash of bytes is SipHash under a key of this process, and two of
+    them, of the text and of the text with a blank behind, are 128 bits that nobody can aim at.
     """
 
     def __init__(self, decode: Callable[[bytes], Any], rewrite: Rewrite | None = None) -> None:
         self._decode = decode
         self._rewrite = rewrite
-        self._values: dict[int, Any] = {}
-        self._hand: Iterator[int] = iter(())
+        self._values: dict[int | bytes, Any] = {}
+        self._hand: Iterator[int | bytes] = iter(())
 
     def __len__(self) -> int:
         return len(self._values)
@@ -61,7 +65,7 @@ class Pool:
     def get(self, raw: Text) -> Any:
         """The one value of this text. Raises msgspec.ValidationError when the type can't hold it."""
         text = bytes(raw) if self._rewrite is None else self._rewrite(bytes(raw))
-        key = hash(text) << 64 ^ hash(text + b" ")
+        key = text if len(text) < _SHORT else hash(text) << 64 ^ hash(text + b" ")
         value = self._values.get(key, _NOTHING)
         if value is _NOTHING:
             value = self._values[key] = self._decode(text)
@@ -90,18 +94,27 @@ class InterningDecoder(Generic[T]):
 
     Paths are JSON names: `spec`, `spec.containers`, `spec.containers[].env`, `status.conditions[]`. A path below
     another one is used where the outer part is new: containers that differ in one mount still share their environment.
-    `rewrite` sees the text of each outermost part first, and may take out what makes equal parts differ, such as the
-    random name of a pod's token volume; the objects then differ from the server's in just that.
+    A function in `rewrite` sees the text of its part first, and may take out what makes equal parts differ, such as
+    the random name of a pod's token volume; the objects then differ from the server's in just that.
 
     What comes out are normal objects of the model; an interned part is shared, so it must not be changed.
     Raises ValueError for a path that the model doesn't have.
     """
 
     def __init__(
-        self, model: type[T], *, intern: Iterable[str], drop: Iterable[str] = (), rewrite: Rewrite | None = None
+        self,
+        model: type[T],
+        *,
+        intern: Iterable[str],
+        drop: Iterable[str] = (),
+        rewrite: Mapping[str, Rewrite] | None = None,
     ) -> None:
+        paths = tuple(intern)
+        self._rewrites = {f"$.{path}": function for path, function in (rewrite or {}).items()}
+        if unknown := self._rewrites.keys() - {f"$.{path}" for path in paths}:
+            raise ValueError(f"rewritten, but not interned: {', '.join(sorted(unknown))}")
         self._pools: dict[str, Pool] = {}
-        derived = plan(model, tree_of(intern, drop), self._cutter(rewrite))
+        derived = plan(model, tree_of(paths, drop), self._cut)
         self.shadow: Any = derived.shadow
         """The type to decode to where the object stands inside another document; `finish` makes it the model's."""
         self._finish = derived.finish
@@ -128,38 +141,42 @@ class InterningDecoder(Generic[T]):
             except msgspec.ValidationError as error:
                 raise error from refused
 
-    def _cutter(self, rewrite: Rewrite | None) -> Cutter:
-        """Gives a part its pool, with a decoder that goes on interning below it."""
-
-        def cut(kind: Any, below: Node, path: str) -> Finish:
-            derived = plan(kind, below, self._cutter(None), path)
-            pool = self._pools[path] = Pool(_part_decoder(derived.shadow, derived.finish, path), rewrite)
-            return pool.get
-
-        return cut
+    def _cut(self, kind: Any, below: Node, path: str) -> Finish:
+        """Give a part its pool, with a decoder that goes on interning below it."""
+        derived = plan(kind, below, self._cut, path)
+        pool = Pool(_part_decoder(kind, derived.shadow, derived.finish, path), self._rewrites.get(path))
+        self._pools[path] = pool
+        return pool.get
 
 
-def _part_decoder(shadow: Any, finish: Finish | None, path: str) -> Callable[[bytes], Any]:
+def _part_decoder(kind: Any, shadow: Any, finish: Finish | None, path: str) -> Callable[[bytes], Any]:
     decoder = msgspec.json.Decoder(shadow)
+    words, maps = _small_fields(kind)
 
     def decode(text: bytes) -> Any:
         try:
             part = decoder.decode(text)
         except msgspec.ValidationError as error:
             raise _below(path, error) from error
-        return _share_strings(finish(part) if finish else part)
+        if finish is not None:
+            part = finish(part)
+        # pods that differ in node name alone still have one scheduler name: half of what such a spec would cost
+        for name in words:
+            force_setattr(part, name, sys.intern(getattr(part, name)))
+        for name in maps:
+            if not getattr(part, name):
+                force_setattr(part, name, _EMPTY_MAP)
+        return part
 
     return decode
 
 
-def _share_strings(part: Any) -> Any:
-    """Let a new part's own strings be those of others: pods that differ in node name still have one scheduler name."""
-    if isinstance(part, msgspec.Struct):
-        for name in part.__struct_fields__:
-            value = getattr(part, name)
-            if type(value) is str:
-                force_setattr(part, name, intern(value))
-    return part
+def _small_fields(kind: Any) -> tuple[list[str], list[str]]:
+    """The text fields and the map fields of a struct; none of any other type."""
+    if not (isinstance(kind, type) and issubclass(kind, msgspec.Struct)):
+        return [], []
+    fields = msgspec.structs.fields(kind)
+    return [f.name for f in fields if f.type is str], [f.name for f in fields if get_origin(f.type) is dict]
 
 
 def _below(path: str, error: msgspec.ValidationError) -> msgspec.ValidationError:

@@ -13,8 +13,9 @@ import inspect
 import logging
 import re
 import sys
+import weakref
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Final, Literal, Protocol, TypeVar
 
 import msgspec
 
@@ -47,6 +48,11 @@ _NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9]
 _RETRIES = frozenset({"errors", "timeout", "retries", "backoff"})
 _REFUSED_PAUSE = 10.0
 """Seconds until credentials that the server refused are tried again."""
+_REMEMBERED: Final = 1000
+"""Unreadable objects that a filter remembers to have reported."""
+
+_names: weakref.WeakKeyDictionary[kopf.OperatorRegistry, str] = weakref.WeakKeyDictionary()
+"""The operator of each registry."""
 
 
 class Decorator(Protocol):
@@ -84,7 +90,7 @@ class Operator:
         `name` is a DNS name of yours, such as `labels.example.com`: the prefix of annotations, finalizer and events.
 
         Two operators on the same objects need different ones. `registry` None is the one that `kopf run` uses.
-        Raises ValueError for another kind of name.
+        Raises ValueError for another kind of name, and when the registry belongs to an operator of another name.
         """
         if len(name) > 63 or not _NAME.fullmatch(name):
             raise ValueError(f"operator name {name!r} is no DNS name of at most 63 characters, such as x.example.com")
@@ -92,6 +98,9 @@ class Operator:
         self.kubeconfig = kubeconfig
         self.master = master
         self._registry = registry if registry is not None else kopf.get_default_registry()
+        other = _names.setdefault(self._registry, name)
+        if other != name:  # kopf has one finalizer and one annotation prefix a process
+            raise ValueError(f"operator {name}: this registry belongs to operator {other}; use one or a process each")
         self._config: ClientConfig | None = None
         self._client: Client | None = None
         self._transport: Transport | None = None
@@ -155,14 +164,22 @@ class Operator:
         return self._register(kopf.on.event, resource, options)
 
     def timer(self, resource: Resource[Any], *, finalizer: Literal[True], **options: Any) -> Decorator:
-        """Every `interval` seconds for each object. kopf sets a finalizer, so `finalizer=True` must be said."""
+        """
+        Every `interval` seconds for each object. kopf sets a finalizer, so `finalizer=True` must be said.
+
+        It rests while the object can't be read.
+        """
         _agree("timer", finalizer)
-        return self._register(kopf.timer, resource, options)
+        return self._register(kopf.timer, resource, _while_readable(resource, options))
 
     def daemon(self, resource: Resource[Any], *, finalizer: Literal[True], **options: Any) -> Decorator:
-        """One run for the life of each object, until `stopped`. kopf sets a finalizer, as with `timer`."""
+        """
+        One run for the life of each object, until `stopped`. kopf sets a finalizer, as with `timer`.
+
+        It is stopped when the object can't be read any more, and runs anew once it can.
+        """
         _agree("daemon", finalizer)
-        return self._register(kopf.daemon, resource, options)
+        return self._register(kopf.daemon, resource, _while_readable(resource, options))
 
     def main(self, words: Sequence[str] | None = None) -> int:
         """
@@ -181,16 +198,18 @@ class Operator:
         objects = logging.getLogger("kopf.objects")
         objects.addFilter(_name_object)
         try:
+            load(self.kubeconfig, self.master)  # kopf would tell of its error in a page of lines
             kopf.run(
                 registry=self._registry,
                 standalone=True,
                 clusterwide=not flags.namespace,
                 namespaces=[flags.namespace] if flags.namespace else [],
             )
-        except Exception as error:  # whatever ends kopf ends us
-            trace = None if isinstance(error.__cause__, kopf.PermanentError) else error
-            text = 'msg="the operator ended" operator=%s error="%s"'
-            logger.error(text, self.name, error.__cause__ or error, exc_info=trace)  # noqa: TRY400  # trace may be None
+        except ConfigError as error:
+            logger.error('msg="no API server" operator=%s error="%s"', self.name, error)  # noqa: TRY400  # one line
+            return 1
+        except Exception:  # whatever ends kopf ends us
+            logger.exception('msg="the operator ended" operator=%s', self.name)
             return 1
         finally:
             objects.removeFilter(_name_object)
@@ -250,6 +269,33 @@ def _is_gone(*, type: str | None, **_: Any) -> bool:  # noqa: A002  # kopf's nam
     return type == "DELETED"
 
 
+def _while_readable(resource: Resource[Any], options: dict[str, Any]) -> dict[str, Any]:
+    """
+    The options with a filter that leaves out what can't be read, each reported once a change.
+
+    kopf follows a filter as the object changes. Without one, it ends a daemon for good, repaired or not, and
+    calls a timer in vain at every interval.
+    """
+    told: dict[str, str] = {}
+
+    def is_readable(*, body: Mapping[str, Any], logger: Any, **_: Any) -> bool:
+        uid, version = (body["metadata"].get(key, "") for key in ("uid", "resourceVersion"))
+        try:
+            typed(resource, body)
+        except kopf.PermanentError as error:
+            if told.get(uid) != version:
+                if len(told) >= _REMEMBERED:
+                    told.clear()
+                told[uid] = version
+                logger.error(str(error))  # noqa: TRY400  # the text says all
+            return False
+        told.pop(uid, None)
+        return True
+
+    when = options.get("when")
+    return {**options, "when": kopf.all_([when, is_readable]) if when else is_readable}
+
+
 def _adapt(function: Callable[..., Any], resource: Resource[Any], path: tuple[str, ...]) -> Callable[..., Any]:
     """The function as kopf calls it."""
     choose = _chooser(function)
@@ -285,21 +331,29 @@ def _models(resource: Resource[Any], path: tuple[str, ...], given: Mapping[str, 
     body = given["body"]
     models = {"obj": typed(resource, body)}
     if "old" in given and path:
-        models |= {side: _value(resource, body, path, given[side]) for side in ("old", "new")}
+        value = functools.partial(_value, resource, body, path)
+        models |= {"old": _former(value, given["old"], given["logger"]), "new": value(given["new"])}
     elif "old" in given:
-        models |= {"old": _former(resource, body, given["old"], given["logger"]), "new": models["obj"]}
+        whole = functools.partial(_whole, resource, body)
+        models |= {"old": _former(whole, given["old"], given["logger"]), "new": models["obj"]}
     return models
 
 
-def _former(resource: Resource[Any], body: Mapping[str, Any], essence: Any, told: Any) -> Any:
-    """The object as it was handled last. One that can't be read must not keep the repaired one from its handler."""
-    if essence is None:
+def _former(read: Callable[[Any], Any], raw: Any, told: Any) -> Any:
+    """What was handled last. When it can't be read, that must not keep the repaired object from its handler."""
+    if raw is None:
         return None
     try:
-        return typed(resource, _with_identity(essence, body))
+        return read(raw)
     except kopf.PermanentError as error:
+        if not isinstance(error.__cause__, DecodeError):
+            raise
         told.warning('msg="the former object is left out" error="%s"', error.__cause__)
         return None
+
+
+def _whole(resource: Resource[T], body: Mapping[str, Any], essence: Mapping[str, Any]) -> T:
+    return typed(resource, _with_identity(essence, body))
 
 
 def _with_identity(part: Mapping[str, Any], body: Mapping[str, Any]) -> dict[str, Any]:

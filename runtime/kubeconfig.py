@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
+
+import msgspec
 
 from runtime.credentials import Credentials, FixedCredentials, TokenFile
 from runtime.errors import ConfigError
@@ -25,8 +26,7 @@ _LAST_RESORT = "http://localhost:8080"
 _NO_CLUSTER = Entry("", Cluster(), Path())
 
 
-@dataclass(frozen=True, slots=True)
-class ClientConfig:
+class ClientConfig(msgspec.Struct, frozen=True):
     """Everything needed to reach an API server."""
 
     server: str
@@ -35,7 +35,7 @@ class ClientConfig:
     """Namespace of the context or the pod."""
     tls: Tls | None = None
     """None for plain HTTP."""
-    credentials: Credentials = field(default_factory=Credentials)
+    credentials: Credentials = msgspec.field(default_factory=Credentials)
     server_name: str = ""
     """Name that the server's certificate is checked for, when it isn't that of the address."""
     proxy: str = ""
@@ -45,8 +45,7 @@ class ClientConfig:
     """Where this configuration comes from, for logs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Overrides:
+class Overrides(msgspec.Struct, frozen=True):
     """What flags set in place of the kubeconfig's words; empty means: as the file says."""
 
     context: str = ""
@@ -59,11 +58,14 @@ class Overrides:
     """Trust any server certificate."""
 
 
+_AS_WRITTEN = Overrides()
+
+
 def load(
     kubeconfig: str = "",
     master: str = "",
     *,
-    overrides: Overrides = Overrides(),
+    overrides: Overrides = _AS_WRITTEN,
     prefer_in_cluster: bool = False,
     environ: Mapping[str, str] = os.environ,
     service_account: Path = SERVICE_ACCOUNT,

@@ -8,7 +8,6 @@ paths in it are relative to that file's folder, and errors name it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -92,8 +91,7 @@ class _Document(_Section, frozen=True, kw_only=True):
     contexts: list[_NamedContext] = []
 
 
-@dataclass(frozen=True, slots=True)
-class Entry(Generic[T]):
+class Entry(msgspec.Struct, Generic[T], frozen=True):
     """A named section and the file that it stands in."""
 
     name: str
@@ -109,15 +107,14 @@ class Entry(Generic[T]):
         return ConfigError(f'{self.file}: {type(self.value).__name__.lower()} "{self.name}": {problem}')
 
 
-@dataclass(slots=True)
-class Kubeconfig:
+class Kubeconfig(msgspec.Struct):
     """The merged content of the files."""
 
     files: tuple[Path, ...]
     current_context: str = ""
-    clusters: dict[str, Entry[Cluster]] = field(default_factory=dict)
-    users: dict[str, Entry[User]] = field(default_factory=dict)
-    contexts: dict[str, Entry[Context]] = field(default_factory=dict)
+    clusters: dict[str, Entry[Cluster]] = msgspec.field(default_factory=dict)
+    users: dict[str, Entry[User]] = msgspec.field(default_factory=dict)
+    contexts: dict[str, Entry[Context]] = msgspec.field(default_factory=dict)
 
     def _add(self, document: _Document, file: Path) -> None:
         self.current_context = self.current_context or document.current_context

@@ -8,7 +8,6 @@ can't be read is named instead of raised.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
@@ -24,16 +23,14 @@ from runtime.wire import ListMeta, Wire
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Unreadable:
+class Unreadable(msgspec.Struct, frozen=True):
     """An object that its model can't hold. `error` names the object and the field."""
 
     key: Key
     error: DecodeError
 
 
-@dataclass(frozen=True, slots=True)
-class Page(Generic[T]):
+class Page(msgspec.Struct, Generic[T], frozen=True):
     """One page of a list, or all of them put together."""
 
     items: tuple[T, ...]

@@ -8,7 +8,6 @@ resourceVersion that it was made for, so that a second application is refused in
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
 import msgspec
@@ -43,8 +42,7 @@ def remove(path: str) -> Operation:
     return {"op": "remove", "path": path}
 
 
-@dataclass(frozen=True, slots=True)
-class JsonPatch:
+class JsonPatch(msgspec.Struct, frozen=True):
     """RFC 6902: a list of operations, applied all or none."""
 
     operations: Sequence[Operation]
@@ -59,8 +57,7 @@ class JsonPatch:
         return any(op["op"] == "test" and op["path"] == "/metadata/resourceVersion" for op in self.operations)
 
 
-@dataclass(frozen=True, slots=True)
-class MergePatch:
+class MergePatch(msgspec.Struct, frozen=True):
     """RFC 7386: set what the body names, remove what it sets to null, replace lists whole."""
 
     body: Body
@@ -75,8 +72,7 @@ class MergePatch:
         return bool(read_head(self.body).metadata.resource_version)
 
 
-@dataclass(frozen=True, slots=True)
-class StrategicPatch:
+class StrategicPatch(msgspec.Struct, frozen=True):
     """Kubernetes' own merge, which merges known lists by key. Core kinds only: custom kinds answer 415."""
 
     body: Body

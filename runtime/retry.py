@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import msgspec
@@ -31,8 +30,7 @@ _PASSING = frozenset({502, 503, 504})
 _PAUSES = Backoff(base=0.1, cap=5.0)
 
 
-@dataclass(frozen=True, slots=True)
-class RetryPolicy:
+class RetryPolicy(msgspec.Struct, frozen=True):
     """Bounds of the repeats of one request."""
 
     attempts: int = 8

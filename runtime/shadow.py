@@ -2,8 +2,8 @@
 Decoding an object with some of its parts treated apart, and still getting normal model objects.
 
 For a model and a set of field paths this derives "shadow" types: subclasses of the model whose chosen fields hold raw
-JSON text, so that one pass of the parser skips over them. A finisher then replaces each raw part by what the part's
-own function makes of it, and turns the shadow into the model's own class: the two have the same layout, so Python
+JSON text, so that one pass of the parser skips over them; fields that nobody wants are skipped for good. A finisher then
+replaces each raw part by what the part's own function makes of it, and turns the shadow into the model's own class: the two have the same layout, so Python
 itself does (and checks) that, at a tenth of the cost of a constructor call. `runtime.interning` is the user.
 """
 
@@ -21,6 +21,8 @@ from msgspec.structs import FieldInfo, force_setattr
 
 Finish = Callable[[Any], Any]
 _EACH = "[]"
+_NEVER = "(dropped) "
+"""Begins the JSON name of a dropped field: no object has such a key, so its value is skipped and the default stays."""
 
 
 @dataclass(slots=True)
@@ -109,39 +111,47 @@ def _plan_tuple(kind: Any, node: Node, cutter: Cutter, path: str) -> Plan:
 
 def _plan_struct(model: type[msgspec.Struct], node: Node, cutter: Cutter, path: str) -> Plan:
     infos = {info.encode_name: info for info in msgspec.structs.fields(model)}
-    parts: list[tuple[FieldInfo, Plan]] = []
+    parts: list[_Field] = []
     for name, below in node.children.items():
         info = infos.get(name)
         if info is None:
             raise ValueError(f"{path}: {model.__name__} has no field {name!r}")
-        parts.append((info, _plan_field(info, below, cutter, f"{path}.{name}")))
+        parts.append(_plan_field(info, below, cutter, f"{path}.{name}"))
     shadow = _shadow_of(model, parts)
-    return Plan(shadow, _finisher(model, shadow, [(info.name, part) for info, part in parts]))
+    return Plan(shadow, _finisher(model, shadow, parts))
 
 
-def _plan_field(info: FieldInfo, node: Node, cutter: Cutter, path: str) -> Plan:
+@dataclass(frozen=True, slots=True)
+class _Field:
+    """What becomes of one field in the shadow."""
+
+    info: FieldInfo
+    plan: Plan
+    encode_name: str
+
+
+def _plan_field(info: FieldInfo, node: Node, cutter: Cutter, path: str) -> _Field:
     if node.is_cut:
-        return _cut(info.type, node, cutter, path)
+        return _Field(info, _cut(info.type, node, cutter, path), info.encode_name)
     if not node.is_dropped:
-        return plan(info.type, node, cutter, path)
+        return _Field(info, plan(info.type, node, cutter, path), info.encode_name)
     if info.required:
         raise ValueError(f"{path} is required, so it can't be dropped")
-    factory, default = info.default_factory, info.default
-    return Plan(Raw, (lambda _raw: default) if factory is NODEFAULT else (lambda _raw: factory()))
+    return _Field(info, Plan(info.type), _NEVER + info.encode_name)
 
 
 def _cut(kind: Any, node: Node, cutter: Cutter, path: str) -> Plan:
     return Plan(Raw, cutter(kind, Node(children=node.children), path))
 
 
-def _shadow_of(model: type[msgspec.Struct], parts: list[tuple[FieldInfo, Plan]]) -> type[msgspec.Struct]:
-    """The subclass that differs in the types of the parts only: same fields, same defaults, same layout."""
+def _shadow_of(model: type[msgspec.Struct], parts: list[_Field]) -> type[msgspec.Struct]:
+    """The subclass that differs in the types and JSON names of the parts only: same fields, defaults and layout."""
     config = model.__struct_config__
     return msgspec.defstruct(
         f"{model.__name__}Shadow",
-        [(info.name, part.shadow, *_default_of(info)) for info, part in parts],
+        [(part.info.name, part.plan.shadow, *_default_of(part.info)) for part in parts],
         bases=(model,),
-        rename={info.name: info.encode_name for info, _ in parts},
+        rename={part.info.name: part.encode_name for part in parts},
         kw_only=True,
         frozen=config.frozen,
         gc=config.gc,
@@ -154,10 +164,11 @@ def _default_of(info: FieldInfo) -> list[Any]:
     return [] if info.default is NODEFAULT else [info.default]
 
 
-def _finisher(model: type, shadow: type, parts: list[tuple[str, Plan]]) -> Finish:
+def _finisher(model: type, shadow: type, parts: list[_Field]) -> Finish:
     """Finish the parts in place, then drop the shadow's class. What is absent has its default already."""
-    raw = [(name, attrgetter(name), part.finish) for name, part in parts if part.shadow is Raw and part.finish]
-    typed = [(name, attrgetter(name), part.finish) for name, part in parts if part.shadow is not Raw and part.finish]
+    steps = [(part.info.name, attrgetter(part.info.name), part.plan) for part in parts]
+    raw = [(name, read, made.finish) for name, read, made in steps if made.finish and made.shadow is Raw]
+    typed = [(name, read, made.finish) for name, read, made in steps if made.finish and made.shadow is not Raw]
 
     def finish_struct(obj: Any) -> Any:
         kind: Any = type(obj)

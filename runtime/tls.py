@@ -14,8 +14,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from runtime.errors import ConfigError
 
@@ -24,8 +25,7 @@ logger = logging.getLogger(__name__)
 _CHECK_EVERY = 10.0
 
 
-@dataclass(frozen=True, slots=True)
-class Pem:
+class Pem(msgspec.Struct, frozen=True):
     """PEM text, in memory or in a file that is read anew when it changes. `origin` names it in errors."""
 
     origin: str
@@ -52,8 +52,7 @@ class Pem:
         return stat.st_mtime_ns, stat.st_size, stat.st_ino
 
 
-@dataclass(frozen=True, slots=True)
-class KeyPair:
+class KeyPair(msgspec.Struct, frozen=True):
     """A client certificate with its key."""
 
     certificate: Pem

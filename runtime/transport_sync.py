@@ -18,11 +18,11 @@ from typing import Self
 from urllib.parse import unquote, urlsplit
 
 from runtime.dialing import connection_failed, explain_connect, explain_exchange
-from runtime.errors import ConfigError, ConnectionFailed
+from runtime.errors import ConfigError, ConnectionFailed, Unauthorized
 from runtime.kubeconfig import ClientConfig
 from runtime.lines import LineSplitter, LineTooLong
 from runtime.requests import Request
-from runtime.responses import Response, check
+from runtime.responses import Response
 from runtime.retry import IMPATIENT, Attempts, RetryPolicy
 from runtime.serverwarnings import WarningLog
 from runtime.sockets import watch_peer
@@ -85,16 +85,20 @@ class SyncTransport:
 
     @contextmanager
     def stream(self, request: Request) -> Iterator[Iterator[bytes]]:
-        """Open a stream of lines on a connection of its own. Not repeated. Raises ApiError or ConnectionFailed."""
+        """
+        Open a stream of lines on a connection of its own. Raises ApiError or ConnectionFailed.
+
+        Repeated only after a 401, with fresh credentials.
+        """
         header = self._authorization(request)
-        connection = self._connect(request)
         try:
-            answer = self._start(connection, request, header)
-            if answer.status >= 300:
-                check(self._read(answer, request, self._clock() + self._timeout, connection), request)
+            connection, answer = self._open(request, header)
+        except Unauthorized:
+            if not self._renew(request, header):
+                raise
+            connection, answer = self._open(request, self._authorization(request))
+        try:
             yield self._lines(answer, request)
-        except _BROKEN as error:
-            raise self._broken(request, error) from error
         finally:
             connection.close()
 
@@ -109,6 +113,21 @@ class SyncTransport:
 
     def __exit__(self, *_exc: object) -> None:
         self.close()
+
+    def _open(self, request: Request, header: str) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
+        connection = self._connect(request)
+        try:
+            answer = self._start(connection, request, header)
+            if answer.status == 200:
+                return connection, answer
+            response = self._read(answer, request, self._clock() + self._timeout, connection)
+        except BaseException as error:
+            connection.close()
+            if isinstance(error, _BROKEN):
+                raise self._broken(request, error) from error
+            raise
+        connection.close()
+        raise response.failure(request)
 
     def _exchange(self, request: Request, header: str) -> Response | ConnectionFailed:
         deadline = self._clock() + (request.timeout or self._timeout)

@@ -36,7 +36,14 @@ class JobStateReason:
     TASK_FAILED: Final = "TaskFailed"
     MAX_RETRY_REACHED: Final = "MaxRetryReached"
     MIN_SUCCESS_REACHED: Final = "MinSuccessReached"
+    MIN_SUCCESS_NOT_REACHED: Final = "MinSuccessNotReached"
+    MIN_AVAILABLE_MET: Final = "MinAvailableMet"
     MIN_AVAILABLE_NOT_MET: Final = "MinAvailableNotMet"
+    QUEUE_NOT_FOUND: Final = "QueueNotFound"
+    CLAIM_NOT_FOUND: Final = "ClaimNotFound"
+    PLUGIN_NOT_AVAILABLE: Final = "PluginNotAvailable"
+    DEPENDENCY_NOT_READY: Final = "DependencyNotReady"
+    CREATED: Final = "Created"
     COMMAND: Final = "Command"
 
 

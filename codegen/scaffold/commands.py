@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from codegen.generate import generate
@@ -99,37 +99,32 @@ def run(options: argparse.Namespace) -> int:
     try:
         options.create(changes, load(root), options)
     except AlreadyThere as there:
-        _say(f"{there}; nothing was written")
+        _say([f"{there}; nothing was written"])
         return DONE_CODE
     except ScaffoldError as error:
         sys.stderr.write(f"{error}; nothing was written\n")
         return REFUSED_CODE
     with changes.written():
         difference = generate(root)
-    for path in changes.paths():
-        _say(f"{'created' if path in changes.created else 'edited'}: {path}")
-    for line in difference.lines(*DONE):
-        _say(line)
+    code, lines = _second_stage(root)
+    new = set(changes.created)
+    _say(f"{'created' if path in new else 'edited'}: {path}" for path in changes.paths())
+    _say([*difference.lines(*DONE), *lines])
     if not has_formatter():
-        _say("ruff is not installed here: run `make format`")
-    return _second_stage(root)
+        _say(["ruff is not installed here: run `make format`"])
+    return code
 
 
-def _second_stage(root: Path) -> int:
+def _second_stage(root: Path) -> tuple[int, list[str]]:
     """Roles and webhook configurations: they come from the code, which the generator itself never imports."""
     done = subprocess.run([sys.executable, *SECOND_STAGE], cwd=root, check=False, capture_output=True, text=True)
-    sys.stderr.write(done.stderr)
-    for line in done.stdout.splitlines():
-        if line.split(":", 1)[0] in DONE:
-            _say(line)
+    lines = [line for line in done.stdout.splitlines() if line.split(":", 1)[0] in DONE]
     if done.returncode:
         sys.stderr.write(
-            "the new part stands, but roles and webhook configurations are old: mend it, `make generate`\n"
+            f"{done.stderr}the new part stands, but roles and webhook configurations are old: run `make generate`\n"
         )
-        return FAILED_CODE
-    return DONE_CODE
+    return FAILED_CODE if done.returncode else DONE_CODE, lines
 
 
-def _say(line: str) -> None:
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
+def _say(lines: Iterable[str]) -> None:
+    sys.stdout.writelines(f"{line}\n" for line in lines)

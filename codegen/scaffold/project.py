@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import yaml
 
+from codegen.problems import hint
 from codegen.project import Kind, Project, Webhook
 from codegen.scaffold import yamledit
 from codegen.scaffold.changes import Changes
@@ -35,8 +36,8 @@ def find_kind(project: Project, name: str, argument: str, group: str = "", versi
     if found:
         choices = ", ".join(f"{candidate.api_version}/{kind}" for candidate in found)
         raise ScaffoldError(argument, f"{name!r} is the name of several kinds: say which ({choices})")
-    names = ", ".join(sorted({candidate.kind for candidate in known}))
-    raise ScaffoldError(argument, f"{PROJECT_FILE} has no kind {name!r}: `create api` makes one; known: {names}")
+    close = hint(kind, sorted({candidate.kind for candidate in known}))
+    raise ScaffoldError(argument, f"{PROJECT_FILE} has no kind {name!r}{close}; `create api` makes one")
 
 
 def taken_names(kinds: Iterable[Kind], group: str) -> dict[str, Kind]:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from codegen import naming
+from codegen import naming, rendering
 from codegen.groups import Described
 from codegen.project import Kind
-from codegen.rendering import template
 
 
-def render(name: str, **values: Any) -> str:
-    """The text of `templates/scaffold/<name>.j2`. It is the user's from now on, so no line says generated."""
-    return template(f"scaffold/{name}.j2").render(values)
+def render(template: str, /, **values: Any) -> str:
+    """The text of `templates/scaffold/<template>.j2`. It is the user's from now on, so no line says generated."""
+    return rendering.template(f"scaffold/{template}.j2").render(values)
 
 
 class Named:

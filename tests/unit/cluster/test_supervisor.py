@@ -238,9 +238,9 @@ def test_stopping_an_unknown_component_is_an_error(supervision: Supervision) -> 
         supervision.stop("nobody", 0)
 
 
-@pytest.mark.parametrize("descriptors", ["/proc/self/fd", "/nowhere"])
+@pytest.mark.parametrize("descriptors", ["/proc/self/fd", "missing"])
 def test_a_deep_directory_is_no_obstacle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, descriptors: str) -> None:
-    monkeypatch.setattr(supervision_module, "_DESCRIPTORS", Path(descriptors))
+    monkeypatch.setattr(supervision_module, "_DESCRIPTORS", tmp_path / descriptors)  # an absolute one stays as it is
     layout = Layout(tmp_path / ("deep" * 30) / ("deeper" * 20))
     layout.create()
     supervision = Supervision.launch(layout, ProcessId.of(os.getpid()))

@@ -150,3 +150,39 @@ def test_webhooks_share_neither_path_nor_name() -> None:
     text = "\n".join(map(str, clashes(kinds)))
     assert "webhook path '/w' is already taken" in text
     assert "webhook name 'w.example.com' is already taken" in text
+
+
+def test_a_webhook_may_differ_from_the_usual() -> None:
+    hook = {"path": "/w", "name": "w.example.com", "operations": ["CREATE"]}
+    more = {
+        "planned": True,
+        "sideEffects": "None",
+        "failurePolicy": "Ignore",
+        "everyNamespace": True,
+        "matchConditions": {"ours": "object.spec.schedulerName == 'volcano'"},
+    }
+    kinds, problems = read({**MINIMAL, "webhooks": {"mutate": hook, "validate": hook | more}})
+    assert not problems
+    usual, other = kinds[0].mutate, kinds[0].validate
+    assert usual is not None
+    assert other is not None
+    assert (usual.planned, usual.side_effects, usual.failure_policy) == (False, "NoneOnDryRun", "Fail")
+    assert (usual.every_namespace, usual.match_conditions) == (False, {})
+    assert (other.planned, other.side_effects, other.failure_policy) == (True, "None", "Ignore")
+    assert (other.every_namespace, other.match_conditions) == (True, more["matchConditions"])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"planned": "yes"}, "webhooks.mutate.planned: must be true or false, not 'yes'"),
+        ({"sideEffects": "Some"}, "webhooks.mutate.sideEffects: 'Some' is none of NoneOnDryRun, None"),
+        ({"failurePolicy": "Retry"}, "webhooks.mutate.failurePolicy: 'Retry' is none of Fail, Ignore"),
+        ({"matchConditions": {"a": 1}}, "webhooks.mutate.matchConditions.a: must be a CEL expression in quotes, not 1"),
+        ({"plannd": True}, "webhooks.mutate.plannd: unknown key; did you mean 'planned'?"),
+    ],
+)
+def test_mistakes_in_a_webhook_are_told(change: dict[str, Any], message: str) -> None:
+    hook = {"path": "/w", "name": "w.example.com", "operations": ["CREATE"], **change}
+    _, problems = read({**MINIMAL, "webhooks": {"mutate": hook}})
+    assert any(message in problem for problem in problems)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections.abc import Awaitable
 from typing import Any
 
@@ -15,7 +16,7 @@ from runtime.metrics import REGISTRY
 from runtime.patches import remove
 from runtime.servingtls import ServingTls
 from tests.unit.runtime.admissions import THINGS, Spec, Thing, encoded, patch_of
-from tests.unit.runtime.tls_clients import Client, serving
+from tests.unit.runtime.tls_clients import Client, eventually, pair_number, serving
 
 JSON_TYPE = {"content-type": "application/json"}
 
@@ -303,5 +304,35 @@ async def test_reviews_are_answered_over_tls() -> None:
         server.abort()
 
 
-def test_a_server_without_a_certificate_is_not_ready() -> None:
-    assert not server_of(handler("/v", ALLOWED)).is_ready
+async def test_readiness_tells_what_is_missing() -> None:
+    tls = ServingTls()
+    server = AdmissionServer([handler("/v", ALLOWED)], tls, host="127.0.0.1", port=0)
+    assert server.problem() == "the admission server doesn't listen"
+
+    running = asyncio.ensure_future(server.run())
+    await eventually(lambda: server.problem() == "there is no serving certificate yet")
+    tls.install(pair_number(0).cert, pair_number(0).key)
+    assert server.is_ready
+
+    await server.drain(math.inf)
+    await asyncio.wait_for(running, 20)
+    assert not server.is_ready
+
+
+async def test_a_cancelled_server_closes_its_listener() -> None:
+    server = AdmissionServer([handler("/v", ALLOWED)], serving(), host="127.0.0.1", port=0)
+    running = asyncio.ensure_future(server.run())
+    await eventually(lambda: server.is_ready)
+    async with await Client.connect(server.port) as client:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        assert await client.ended()
+    assert not server.is_ready
+
+
+async def test_a_server_that_can_not_bind_says_so() -> None:
+    first = AdmissionServer([handler("/v", ALLOWED)], serving(), host="127.0.0.1", port=0)
+    await first.start()
+    with pytest.raises(OSError, match="in use"):
+        await AdmissionServer([], serving(), host="127.0.0.1", port=first.port).run()
+    first.abort()

@@ -147,9 +147,12 @@ async def test_a_missing_configuration_is_waited_for() -> None:
     assert await world.turn() == DONE
     assert world.keeper.is_in_place
 
+    assert world.keeper.problem() == ""
+
     world.found.clear()
     assert await world.turn() == DONE
     assert not world.keeper.is_in_place, "deleted again"
+    assert world.keeper.problem() == "MutatingWebhookConfiguration hooks: does not exist yet"
 
 
 async def test_nothing_is_written_before_there_is_a_bundle() -> None:

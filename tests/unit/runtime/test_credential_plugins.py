@@ -182,5 +182,3 @@ async def test_a_token_that_cannot_be_renewed_is_not_used() -> None:
         held = oidc({"id-token": web_token(1_000_000_000), "idp-issuer-url": server.url}, Store())
         with pytest.raises(ConfigError, match="auth-provider: "):
             await asyncio.to_thread(held.refresh)
-
-

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable
@@ -12,6 +13,7 @@ from runtime import https
 from runtime.http1 import HttpRequest, HttpResponse
 from runtime.https import DrainTimeout, HttpsServer
 from runtime.https_connection import HttpHandler, Timeouts
+from runtime.servingtls import ServingTls
 from tests.unit.runtime.tls_clients import Client, eventually, pair_number, serving, trusting
 
 MAX_BODY = 200_000
@@ -137,6 +139,21 @@ async def test_the_next_connection_gets_the_certificate_of_the_moment() -> None:
                 assert (await new.ask()).status == 200
                 assert (await old.ask()).status == 200
                 assert new.serial != old.serial
+    finally:
+        server.abort()
+
+
+async def test_connections_are_refused_until_there_is_a_certificate() -> None:
+    tls = ServingTls()
+    server = HttpsServer(echo, tls.context, host="127.0.0.1", port=0, max_body=MAX_BODY)
+    await server.start()
+    try:
+        with pytest.raises((ConnectionError, ssl.SSLError)):
+            await Client.connect(server.port)
+        await eventually(lambda: not server.connection_count)
+        tls.install(pair_number(0).cert, pair_number(0).key)
+        async with await Client.connect(server.port) as client:
+            assert (await client.ask()).status == 200
     finally:
         server.abort()
 
@@ -356,7 +373,9 @@ async def test_a_drain_can_be_cut_short() -> None:
 
 async def test_an_empty_server_drains_at_once() -> None:
     async with running() as server:
-        await asyncio.wait_for(server.drain(3600), 20)
+        waiting = asyncio.ensure_future(server.wait_ended())
+        await asyncio.wait_for(server.drain(math.inf), 20)
+        await waiting
 
 
 async def test_an_address_in_use_is_an_error() -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import importlib
 import logging
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -147,6 +148,61 @@ def test_a_deletion_without_finalizer_is_the_event_of_it(
     assert bool(handler.when(**arguments(type=event))) is expected
 
 
+@pytest.fixture(params=["timer", "daemon"])
+def background(request: pytest.FixtureRequest, registry: kopf.OperatorRegistry, operator: Operator) -> Any:
+    """Registers a timer or a daemon and gives kopf's handler."""
+
+    def register(**options: Any) -> Any:
+        every = {"interval": 5} if request.param == "timer" else {}
+        getattr(operator, request.param)(QUEUES, finalizer=True, **every, **options)(lambda: None)
+        return handlers(registry, "spawning")[-1]
+
+    return register
+
+
+def versions(body: dict[str, Any], *wanted: str) -> list[dict[str, Any]]:
+    return [{**body, "metadata": {**body["metadata"], "resourceVersion": version}} for version in wanted]
+
+
+def test_timers_and_daemons_leave_an_unreadable_object_alone_until_it_is_repaired(
+    background: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    when = background().when
+    (broken,), (repaired,), (again,) = versions(BROKEN, "8"), versions(QUEUE, "9"), versions(BROKEN, "10")
+    assert [when(**arguments(body)) for body in (QUEUE, broken, repaired, again)] == [True, False, True, False]
+    assert caplog.text.count("Queue research: spec.weight") == 2
+
+
+def test_an_unreadable_object_is_reported_once_a_change(background: Any, caplog: pytest.LogCaptureFixture) -> None:
+    when = background().when
+    for body in versions(BROKEN, "8", "8", "9", "8", "9", "9"):
+        assert not when(**arguments(body))
+    assert caplog.text.count("Queue research: spec.weight") == 4
+
+
+def test_memory_for_reported_objects_is_bounded(background: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("runtime.kopf._REMEMBERED", 3)
+    when = background().when
+    for number in range(10):
+        when(**arguments({**BROKEN, "metadata": {"name": "q", "uid": f"u{number}", "resourceVersion": "1"}}))
+    told = next(cell.cell_contents for cell in when.__closure__ if isinstance(cell.cell_contents, dict))
+    assert list(told) == ["u9"]
+
+
+@pytest.mark.parametrize(("wanted", "expected"), [("research", True), ("other", False)])
+def test_a_filter_of_timers_and_daemons_stays_in_force(background: Any, wanted: str, expected: bool) -> None:
+    handler = background(when=lambda name, **_: name == wanted)
+    assert handler.when(**arguments()) is expected
+    assert not handler.when(**arguments(BROKEN))
+
+
+def test_a_registry_has_one_operator(registry: kopf.OperatorRegistry, operator: Operator) -> None:
+    with pytest.raises(ValueError, match=r"this registry belongs to operator labels\.example\.com"):
+        Operator("other.example.com", registry=registry)
+    assert Operator(operator.name, registry=registry).name == operator.name
+    assert Operator("other.example.com", registry=kopf.OperatorRegistry()).name == "other.example.com"
+
+
 def test_a_function_of_several_decorators_stays_one_handler(
     registry: kopf.OperatorRegistry, operator: Operator
 ) -> None:
@@ -235,6 +291,16 @@ def test_a_former_object_that_cannot_be_read_does_not_hold_up_the_repaired(
     assert "Queue research: spec.weight" in caplog.text
 
 
+def test_a_former_value_that_cannot_be_read_does_not_hold_up_the_repaired(
+    registry: kopf.OperatorRegistry, operator: Operator, caplog: pytest.LogCaptureFixture
+) -> None:
+    seen: list[Any] = []
+    operator.field(QUEUES, "spec.weight")(lambda old, new: seen.extend((old, new)))
+    call(registry, arguments(old="many", new=3))
+    assert seen == [None, 3]
+    assert "Queue research: spec.weight" in caplog.text
+
+
 @pytest.mark.parametrize(
     ("resource", "field", "raw", "expected"),
     [
@@ -251,14 +317,16 @@ def test_a_field_handler_has_typed_values(  # noqa: PLR0917  # a table's columns
     seen: list[Any] = []
     operator.field(resource, field)(lambda old, new: seen.extend((old, new)))
     document = {"metadata": {"name": "n", "namespace": "ns"}}
+    call(registry, arguments(document, old=raw, new=None))
     call(registry, arguments(document, old=None, new=raw))
-    assert seen == [None, expected]
+    assert seen == [expected, None, None, expected]
 
 
 def test_a_field_that_the_model_lacks_is_told(registry: kopf.OperatorRegistry, operator: Operator) -> None:
     operator.field(QUEUES, "spec.wieght")(lambda new: None)
-    with pytest.raises(kopf.PermanentError, match="QueueSpec has no field 'wieght'"):
-        call(registry, arguments(old=None, new=1))
+    for old, new in ((None, 1), (1, None)):
+        with pytest.raises(kopf.PermanentError, match="QueueSpec has no field 'wieght'"):
+            call(registry, arguments(old=old, new=new))
 
 
 def test_an_object_that_cannot_be_read_is_reported_and_never_retried(
@@ -317,6 +385,19 @@ def test_other_answers_are_refused_instead_of_lost(
     with pytest.raises(kopf.PermanentError, match="return None or the apply builder of Queue"):
         call(registry, given)
     assert not given["patch"]
+
+
+def test_the_example_of_the_docs_works(registry: kopf.OperatorRegistry) -> None:
+    (example,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "kopf.md").read_text(), re.DOTALL)
+    before = kopf.get_default_registry()
+    kopf.set_default_registry(registry)
+    try:
+        exec(compile(example, "docs/kopf.md", "exec", dont_inherit=True), {"__name__": "example"})
+    finally:
+        kopf.set_default_registry(before)
+    given = arguments()
+    call(registry, given)
+    assert given["patch"] == {"metadata": {"labels": {"weight": "3"}}}
 
 
 # -- the running operator ----------------------------------------------------------------------------------------------
@@ -383,9 +464,23 @@ def test_a_kubeconfig_that_is_not_there_ends_the_program_with_one_line() -> None
     command = [sys.executable, "-c", code, "--kubeconfig", "/no/such/file"]
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
     assert ended.returncode == 1
-    (line,) = [line for line in ended.stderr.splitlines() if "the operator ended" in line]
+    (line,) = ended.stderr.splitlines()
     assert 'error="stat /no/such/file: no such file or directory"' in line
-    assert "Traceback" not in ended.stderr
+
+
+def test_a_handler_that_fails_at_the_start_ends_the_program(tmp_path: Path) -> None:
+    code = (
+        "import sys, kopf; from runtime.kopf import Operator\n"
+        f"operator = Operator({NAME!r})\n"
+        "@kopf.on.startup()\n"
+        "def start(**_): raise kopf.PermanentError('no luck')\n"
+        "sys.exit(operator.main())"
+    )
+    command = [sys.executable, "-c", code, "--kubeconfig", kubeconfig(tmp_path, "http://127.0.0.1:1")]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert ended.returncode == 1
+    assert 'msg="the operator ended"' in ended.stderr
+    assert "no luck" in ended.stderr
 
 
 @pytest.mark.parametrize(

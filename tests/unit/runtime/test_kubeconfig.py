@@ -309,7 +309,7 @@ def test_flags_choose_another_context_cluster_or_user(world: World) -> None:
     content["contexts"].append({"name": "there", "context": {"cluster": "d", "user": "v", "namespace": "far"}})
     file = world.write("config", content)
 
-    def chosen(**overrides: str) -> tuple[str, str, str]:
+    def chosen(**overrides: Any) -> tuple[str, str, str]:
         config = world.load(file, overrides=Overrides(**overrides))
         return config.server, config.credentials.header(), config.namespace
 

@@ -16,7 +16,7 @@ import pytest
 from runtime import requests
 from runtime.backoff import Backoff
 from runtime.credentials import Credentials, FixedCredentials, RenewedCredentials
-from runtime.errors import ApiError, ConfigError, ConnectionFailed, Forbidden
+from runtime.errors import ApiError, ConfigError, ConnectionFailed, Forbidden, Unauthorized
 from runtime.kubeconfig import ClientConfig
 from runtime.patches import MergePatch
 from runtime.requests import Request
@@ -121,6 +121,12 @@ async def test_answers_are_handed_on_whatever_their_code(open_: Open, code: int)
     async with ScriptedServer(answer(code, b"text", retry_after="7")) as server, open_(server) as shell:
         response = await shell.send(CREATE)
     assert (response.status, response.body, response.retry_after) == (code, b"text", 7)
+    assert len(server.received) == 1
+
+
+async def test_a_redirect_is_not_followed(open_: Open) -> None:
+    async with ScriptedServer(answer(307, b"", Location="/elsewhere")) as server, open_(server) as shell:
+        assert (await shell.send(GET)).status == 307
     assert len(server.received) == 1
 
 
@@ -454,6 +460,16 @@ async def test_lines_of_a_stream_come_whole(open_: Open) -> None:
     async with ScriptedServer(stream(*pieces)) as server, open_(server) as shell:
         assert await shell.lines(WATCH) == [b"one", b"two", long, b"last"]
     assert server.received[0].target == f"{PATH}?watch=1&timeoutSeconds=300&allowWatchBookmarks=true"
+
+
+async def test_a_stream_is_opened_with_fresh_credentials_after_a_401(open_: Open) -> None:
+    script = failure(401), stream(b"one\n"), failure(401)
+    async with ScriptedServer(*script) as server, open_(with_token(server, Tokens())) as shell:
+        assert await shell.lines(WATCH) == [b"one"]
+        with pytest.raises(Unauthorized):
+            await shell.lines(WATCH)
+    tokens = [received.headers["authorization"][-1] for received in server.received]
+    assert tokens == ["1", "2", "2", "3"]
 
 
 @pytest.mark.parametrize("code", [403, 302])

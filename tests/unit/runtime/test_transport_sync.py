@@ -61,21 +61,19 @@ async def test_a_request_may_have_a_shorter_time_than_the_transport() -> None:
             await asyncio.to_thread(transport.send, brief)
 
 
-async def test_a_connection_is_not_used_again_after_the_caller_was_interrupted() -> None:
+async def test_a_connection_is_not_used_again_after_the_caller_was_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
     class Interrupt(BaseException):
         pass
 
+    def interrupted(*_args: object) -> Response:
+        raise Interrupt
+
     async with ScriptedServer(answer(200, b"first"), answer(200, b"second")) as server:
         with connect(server) as transport:
-            original = transport._read
-
-            def interrupted(*args: object) -> Response:
-                raise Interrupt
-
-            transport._read = interrupted  # type: ignore[method-assign]
-            with pytest.raises(Interrupt):
-                await asyncio.to_thread(transport.send, GET)
-            transport._read = original  # type: ignore[method-assign]
+            with monkeypatch.context() as patch:
+                patch.setattr(transport, "_read", interrupted)
+                with pytest.raises(Interrupt):
+                    await asyncio.to_thread(transport.send, GET)
             assert (await asyncio.to_thread(transport.send, GET)).body == b"second"
     assert server.connections == 2
 

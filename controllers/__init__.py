@@ -1,0 +1,15 @@
+"""
+The controllers: one module a kind, each with a reconciler and the watches that wake it.
+
+A new one is a module with a `BLUEPRINT` and one line here.
+"""
+
+from __future__ import annotations
+
+from controllers import job, queue
+from controllers.blueprint import Blueprint
+
+CONTROLLERS: tuple[Blueprint, ...] = (
+    job.BLUEPRINT,
+    queue.BLUEPRINT,
+)

@@ -1,0 +1,39 @@
+"""What a controller module tells the process: its name, how it is built, what it may do."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from controllers.options import Options
+from generated.clients.clientset import Clientset
+from runtime.controller import Controller
+from runtime.events import EventRecorder
+from runtime.informers import Informers
+from runtime.rbac import Rule
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What controllers are built from: one of each a process. `clock` gives unix seconds."""
+
+    clients: Clientset
+    informers: Informers
+    events: EventRecorder
+    options: Options = field(default_factory=Options)
+    clock: Callable[[], float] = time.time
+
+
+@dataclass(frozen=True, slots=True)
+class Blueprint:
+    """
+    One controller. A module keeps it as `BLUEPRINT`, and `controllers.CONTROLLERS` lists it.
+
+    `name` is what `--controllers` switches; `rules` are the permissions that its code needs.
+    """
+
+    name: str
+    build: Callable[[Context], Controller[Any]]
+    rules: tuple[Rule, ...] = ()

@@ -1,0 +1,231 @@
+"""
+Carries out plans: the only writes of the job controller.
+
+Every write may be repeated, so a plan that broke off anywhere is made and carried out again: names are fixed, deletes
+name the UID, the status comes last.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import suppress
+from typing import Any, Final, TypeVar
+
+from msgspec.structs import replace
+
+from api import names
+from api.jobs import queue_of
+from api.owners import is_controlled_by
+from controllers.job import metrics
+from controllers.job.plan import Plan
+from controllers.job.pods import build_pod
+from controllers.job.reader import Reader
+from controllers.job.world import Place, World
+from generated.batch.v1alpha1 import JOBS, Job, JobStatus
+from generated.clients.clientset import Clientset
+from generated.core.v1 import Pod
+from generated.meta.v1 import ObjectMeta
+from generated.scheduling.v1beta1 import PodGroup
+from runtime.cooperation import cooperate
+from runtime.errors import AlreadyExists, ApiError, Conflict, ConnectionFailed, DecodeError, NotFound
+from runtime.events import EventRecorder
+from runtime.patches import MergePatch
+
+_log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+IN_FLIGHT: Final = 64
+"""Requests of one job on their way at once; the client's rate limit counts beside."""
+_SHOWN_ERRORS: Final = 10
+"""Errors that one event tells of."""
+_REFUSED: Final = (ApiError, ConnectionFailed, DecodeError)
+
+
+class JobError(Exception):
+    """Some writes for a job failed. The message counts them."""
+
+
+class NameTakenError(JobError):
+    """An object that the job needs exists already and is somebody else's."""
+
+
+class Executor:
+    """Writes for one job at a time a call; several calls may run side by side."""
+
+    def __init__(self, clients: Clientset, events: EventRecorder, reader: Reader) -> None:
+        self._clients = clients
+        self._events = events
+        self._reader = reader
+
+    async def carry_out(self, world: World, plan: Plan) -> Job:
+        """
+        Create, mark and delete, write the status, drop the group; the job as it is then.
+
+        Raises JobError when pods could not be created or deleted: the status is not written then.
+        """
+        job = world.job
+        if plan.create:
+            await self._create(world, plan.create)
+        if plan.delete or plan.mark:
+            await self._delete(world, plan)
+        written = await self.write_status(job, plan.status)
+        if plan.drops_group:
+            await self._drop_group(written)
+        return written
+
+    async def write_status(self, job: Job, status: JobStatus) -> Job:
+        """Write the status if it differs; the job with it. A job that is gone needs none."""
+        if status == job.status:
+            return job
+        meta = ObjectMeta(
+            name=job.metadata.name,
+            namespace=job.metadata.namespace,
+            uid=job.metadata.uid,
+            resource_version=job.metadata.resource_version,
+        )
+        try:
+            answer = await self._clients.batch_v1alpha1.jobs.update_status(Job(metadata=meta, status=status))
+        except NotFound:
+            return job
+        before, after = job.status.state.phase, status.state.phase
+        if before != after:
+            _log.info(
+                "job.phase job=%s/%s from=%s to=%s reason=%s",
+                meta.namespace,
+                meta.name,
+                before,
+                after,
+                status.state.reason,
+            )
+            metrics.count_finish(after, f"{meta.namespace}/{meta.name}", queue_of(job.spec))
+        # spec and template texts as they were read: the answer is decoded without the texts
+        written = replace(job, metadata=answer.metadata, status=answer.status)
+        self._reader.fresh.note(written)
+        return written
+
+    async def create_group(self, job: Job, group: PodGroup) -> PodGroup | None:
+        """
+        Create the pod group, or find the one that is there; None while an old one of its name is still going.
+
+        Raises NameTakenError when it is somebody else's.
+        """
+        groups = self._clients.scheduling_v1beta1.pod_groups
+        try:
+            created = await groups.create(group)
+        except AlreadyExists:
+            created = await groups.get(group.metadata.name, job.metadata.namespace)
+            if not is_controlled_by(created.metadata, job.metadata.uid):
+                raise NameTakenError(
+                    f"PodGroup {group.metadata.name} exists and is not owned by job "
+                    f"{job.metadata.namespace}/{job.metadata.name}"
+                ) from None
+        self._reader.recent.created_group(job.metadata.uid, created)
+        return self._reader.recent.group(job.metadata.uid, created)
+
+    async def patch_group(self, group: PodGroup, patch: Mapping[str, Any]) -> None:
+        """Let the pod group follow the job."""
+        groups = self._clients.scheduling_v1beta1.pod_groups
+        await groups.patch(group.metadata.name, group.metadata.namespace, MergePatch(patch))
+
+    async def _create(self, world: World, wanted: Iterable[Place]) -> None:
+        async def create(place: Place) -> None:
+            await cooperate()
+            await self._create_pod(world, place)
+
+        errors = await _each(wanted, create)
+        if errors:
+            job = world.job
+            self._tell(job, names.JobReason.FAILED_CREATE, f"Error creating pods: {_listed(errors)}")
+            raise JobError(f"failed to create {len(errors)} pods of {len(job.spec.tasks)}") from errors[0]
+
+    async def _create_pod(self, world: World, place: Place) -> None:
+        job = world.job
+        pods = self._clients.core_v1.pods
+        try:
+            pod = await pods.create(build_pod(job, place, is_forwarded=world.is_forwarded))
+        except AlreadyExists:
+            pod = await pods.get(place.pod, job.metadata.namespace)
+            if not is_controlled_by(pod.metadata, job.metadata.uid):
+                raise NameTakenError(
+                    f"pod {place.pod} exists and is not owned by job {job.metadata.namespace}/{job.metadata.name}"
+                ) from None
+        else:
+            metrics.observe_creation(job, pod)
+        self._reader.recent.created(job.metadata.uid, pod)
+
+    async def _delete(self, world: World, plan: Plan) -> None:
+        marked = {pod.metadata.uid for pod in plan.mark}
+        deleted = {pod.metadata.uid for pod in plan.delete}
+        pods = {pod.metadata.uid: pod for pod in (*plan.mark, *plan.delete)}
+
+        async def remove(pod: Pod) -> None:
+            await cooperate()
+            uid = pod.metadata.uid
+            is_there = await self._mark(pod) if uid in marked else True
+            if is_there and uid in deleted:
+                await self._delete_pod(world.job, pod)
+
+        errors = await _each(pods.values(), remove)
+        if errors:
+            self._tell(world.job, names.JobReason.FAILED_DELETE, f"Error deleting pods: {_listed(errors)}")
+            verb, total = ("kill", len(world.pods)) if plan.mark else ("delete", len(deleted))
+            raise JobError(f"failed to {verb} {len(errors)} pods of {total}") from errors[0]
+
+    async def _mark(self, pod: Pod) -> bool:
+        """Note on the pod that the controller deletes it; False when it is gone."""
+        if names.OUT_OF_SYNC_ANNOTATION in pod.metadata.annotations:
+            return True
+        body = {"metadata": {"uid": pod.metadata.uid, "annotations": {names.OUT_OF_SYNC_ANNOTATION: "true"}}}
+        try:
+            await self._clients.core_v1.pods.patch(pod.metadata.name, pod.metadata.namespace, MergePatch(body))
+        except (NotFound, Conflict):
+            return False
+        return True
+
+    async def _delete_pod(self, job: Job, pod: Pod) -> None:
+        meta = pod.metadata
+        try:
+            await self._clients.core_v1.pods.delete(meta.name, meta.namespace, uid=meta.uid)
+        except (NotFound, Conflict):
+            return  # gone, or another pod of that name
+        self._reader.recent.deleted(job.metadata.uid, meta.uid)
+
+    async def _drop_group(self, job: Job) -> None:
+        group = self._reader.recent.group(job.metadata.uid, self._reader.cached_group(job))
+        if group is None:
+            return
+        meta = group.metadata
+        with suppress(NotFound, Conflict):
+            await self._clients.scheduling_v1beta1.pod_groups.delete(meta.name, meta.namespace, uid=meta.uid)
+        self._reader.recent.dropped_group(job.metadata.uid, meta.uid)
+
+    def _tell(self, job: Job, reason: str, message: str) -> None:
+        self._events.warning(JOBS, job, reason, message)
+
+
+async def _each(items: Iterable[T], work: Callable[[T], Awaitable[None]]) -> list[Exception]:
+    """Do the work for every item, a few at a time; the errors of those whose requests were refused."""
+    errors: list[Exception] = []
+    everything = list(items)
+    waiting = iter(everything)
+
+    async def worker() -> None:
+        for item in waiting:
+            try:
+                await work(item)
+            except (*_REFUSED, JobError) as error:
+                errors.append(error)
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(min(IN_FLIGHT, len(everything))):
+            group.create_task(worker())
+    return errors
+
+
+def _listed(errors: list[Exception]) -> str:
+    shown = ", ".join(str(error) for error in errors[:_SHOWN_ERRORS])
+    rest = len(errors) - _SHOWN_ERRORS
+    return f"[{shown} and {rest} more]" if rest > 0 else f"[{shown}]"

@@ -1,0 +1,91 @@
+"""
+Facts about pods and tasks that raise events: whether a task is complete or has failed, a pod's exit code, and whether
+what a request was raised for still holds when its turn comes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from api.jobs import find_task, task_max_retry
+from controllers.job.counts import FAILED, PENDING, RUNNING, SUCCEEDED, is_out_of_sync, task_of
+from controllers.job.policies import asks_for_exit_codes
+from controllers.job.requests import Request
+from generated.batch.v1alpha1 import Job, JobPhase
+from generated.bus.v1alpha1 import Event
+from generated.core.v1 import ContainerStatus, Pod
+
+NO_LIMIT: Final = -1
+_ALIVE: Final = frozenset((RUNNING, PENDING))
+_REACTING: Final = frozenset(("", JobPhase.PENDING, JobPhase.RUNNING))
+
+
+def is_task_completed(job: Job, task: str, pods: Iterable[Pod]) -> bool:
+    """Whether as many pods of the task succeeded as it has replicas."""
+    found = find_task(job.spec, task)
+    if found is None or found.replicas <= 0:
+        return False
+    succeeded = sum(task_of(pod) == task and pod.status.phase == SUCCEEDED for pod in pods)
+    return succeeded >= found.replicas
+
+
+def has_task_failed(job: Job, task: str, pods: Iterable[Pod]) -> bool:
+    """Whether the containers of the task's pods were restarted as often, in sum, as the task allows."""
+    found = find_task(job.spec, task)
+    if found is None or not found.replicas or found.max_retry == NO_LIMIT:
+        return False
+    mine = [pod for pod in pods if task_of(pod) == task and pod.status.phase in _ALIVE]
+    return bool(mine) and sum(map(_restarts, mine)) >= task_max_retry(found)
+
+
+def exit_code(job: Job | None, pod: Pod) -> int:
+    """
+    The exit code that a failed pod stands for, 0 for none.
+
+    Its first container's; where policies look at exit codes, the first that isn't 0.
+    """
+    containers = pod.status.container_statuses
+    if job is not None and asks_for_exit_codes(job, task_of(pod)):
+        ordered = [container.name for container in pod.spec.containers]
+        rank = {name: place for place, name in enumerate(ordered)}
+        in_order = sorted(containers, key=lambda status: rank.get(status.name, len(rank)))
+        codes = map(_code, (*in_order, *pod.status.init_container_statuses))
+        return next((code for code in codes if code), 0)
+    return _code(containers[0]) if containers else 0
+
+
+def still_holds(request: Request, job: Job, pods: Mapping[str, Pod]) -> bool:
+    """Whether nobody reacted yet to what this process found when it began to look."""
+    if job.status.state.phase not in _REACTING:
+        return False
+    pod = pods.get(request.target.pod)
+    if pod is None or pod.metadata.uid != request.pod_uid or is_out_of_sync(pod):
+        return False
+    if request.event == Event.TASK_COMPLETED:
+        return is_task_completed(job, request.target.task, pods.values())
+    return pod.status.phase == FAILED
+
+
+def is_due(request: Request, job: Job, pods: Mapping[str, Pod]) -> bool:
+    """Whether what a delayed action was armed for is still so: the pod pends, has failed or has no successor that runs."""
+    if request.version is not None and request.version < job.status.version:
+        return False
+    pod = pods.get(request.target.pod)
+    phase = pod.status.phase if pod is not None else ""
+    is_same = pod is not None and pod.metadata.uid == request.pod_uid
+    if request.event == Event.POD_PENDING:
+        return is_same and phase == PENDING
+    if request.event == Event.POD_FAILED and is_same:
+        return phase == FAILED
+    return request.event not in {Event.POD_FAILED, Event.POD_EVICTED} or phase != RUNNING
+
+
+def _restarts(pod: Pod) -> int:
+    statuses = (*pod.status.init_container_statuses, *pod.status.container_statuses)
+    return sum(status.restart_count for status in statuses)
+
+
+def _code(status: ContainerStatus) -> int:
+    ended = status.state.terminated
+    return ended.exit_code if ended is not None else 0

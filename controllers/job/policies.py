@@ -1,0 +1,75 @@
+"""What a job's policies make of what happened (controllers.md 3.4). Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from api.jobs import INTERNAL_EVENTS, find_task
+from controllers.job.requests import Request
+from generated.batch.v1alpha1 import Job, LifecyclePolicy, TaskSpec
+from generated.bus.v1alpha1 import Action, Event
+from runtime import duration
+
+
+class Decision(NamedTuple):
+    """An action, at once or after so many seconds."""
+
+    action: str
+    delay: float = 0.0
+
+
+_SYNC = Decision(Action.SYNC_JOB)
+
+
+def decide(job: Job, request: Request) -> Decision:
+    """The first policy that matches, of the task before those of the job; a plain look at the job without one."""
+    if request.action:
+        return Decision(request.action)
+    if not request.event or request.event in INTERNAL_EVENTS:
+        return _SYNC
+    if request.job_uid and request.job_uid != job.metadata.uid:
+        return _SYNC
+    if request.version is not None and request.version < job.status.version:
+        return _SYNC
+    for policy in _policies(job, request.target.task):
+        if _matches(policy, request):
+            return Decision(policy.action, _delay(policy))
+    return _SYNC
+
+
+def reacts_to(job: Job, task: str, event: str) -> bool:
+    """Whether any policy for a task names an event, or all of them."""
+    return any({event, Event.ANY} & _events(policy) for policy in _policies(job, task))
+
+
+def asks_for_exit_codes(job: Job, task: str) -> bool:
+    """Whether any policy for a task looks at exit codes."""
+    return any(policy.exit_code is not None for policy in _policies(job, task))
+
+
+def _policies(job: Job, task: str) -> Iterable[LifecyclePolicy]:
+    found: TaskSpec | None = find_task(job.spec, task) if task else None
+    return (*(found.policies if found is not None else ()), *job.spec.policies)
+
+
+def _matches(policy: LifecyclePolicy, request: Request) -> bool:
+    if policy.exit_code is not None and policy.exit_code == request.exit_code:
+        return True
+    if not {request.event, Event.ANY} & _events(policy):
+        return False
+    return request.event != Event.POD_PENDING or bool(policy.timeout)
+
+
+def _events(policy: LifecyclePolicy) -> set[str]:
+    return {*policy.events, policy.event} - {""}
+
+
+def _delay(policy: LifecyclePolicy) -> float:
+    """Seconds; a timeout that nobody can read is none."""
+    if not policy.timeout:
+        return 0.0
+    try:
+        return duration.parse_seconds(policy.timeout)
+    except duration.DurationError:
+        return 0.0

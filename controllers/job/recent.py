@@ -1,0 +1,92 @@
+"""
+What this process has just created and deleted, until the caches show it.
+
+Without it a reconciler that runs again before the watch has caught up would ask for everything a second time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple
+
+from generated.core.v1 import Pod
+from generated.scheduling.v1beta1 import PodGroup
+
+KEPT_SECONDS: Final = 60.0
+"""How long a write is remembered that no watch ever shows: a list may have passed over it."""
+
+
+class _Made(NamedTuple):
+    pod: Pod
+    at: float
+
+
+class Recent:
+    """Recent writes by UID of the job. `clock` gives seconds."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._made: dict[str, dict[str, _Made]] = {}
+        self._deleted: dict[str, dict[str, float]] = {}
+        self._groups: dict[str, PodGroup] = {}
+        self._dropped: dict[str, str] = {}
+
+    def created(self, job: str, pod: Pod) -> None:
+        self._made.setdefault(job, {})[pod.metadata.name] = _Made(pod, self._clock())
+
+    def deleted(self, job: str, pod: str) -> None:
+        """`pod` is the UID."""
+        self._deleted.setdefault(job, {})[pod] = self._clock()
+
+    def gone(self, job: str, pod: Pod) -> None:
+        """The cache heard that a pod is gone."""
+        self._deleted.get(job, {}).pop(pod.metadata.uid, None)
+        made = self._made.get(job, {})
+        if (found := made.get(pod.metadata.name)) is not None and found.pod.metadata.uid == pod.metadata.uid:
+            del made[pod.metadata.name]
+
+    def pods(self, job: str, cached: Mapping[str, Pod]) -> tuple[Mapping[str, Pod], frozenset[str]]:
+        """The pods of a job with those that the cache lacks, and the UIDs whose deletion was asked for."""
+        made = self._made.get(job)
+        seen = {pod.metadata.uid for pod in cached.values()}
+        limit = self._clock() - KEPT_SECONDS
+        if made:
+            for name in [name for name, made_pod in made.items() if name in cached or made_pod.at < limit]:
+                del made[name]
+            cached = {**cached, **{name: found.pod for name, found in made.items()}}
+        deleted = self._deleted.get(job, {})
+        for uid in [uid for uid, at in deleted.items() if at < limit and uid not in seen]:
+            del deleted[uid]
+        return cached, frozenset(deleted)
+
+    def created_group(self, job: str, group: PodGroup) -> None:
+        self._groups[job] = group
+
+    def dropped_group(self, job: str, group: str) -> None:
+        """`group` is the UID."""
+        self._dropped[job] = group
+        self._groups.pop(job, None)
+
+    def group(self, job: str, cached: PodGroup | None) -> PodGroup | None:
+        """The pod group of a job: none when it is being deleted or was just told to be."""
+        if cached is None:
+            return self._groups.get(job)
+        made = self._groups.get(job)
+        is_leaving = cached.metadata.deletion_timestamp is not None or self._dropped.get(job) == cached.metadata.uid
+        if made is not None and made.metadata.uid == cached.metadata.uid:
+            del self._groups[job]
+            made = None
+        return made if is_leaving else cached
+
+    def group_gone(self, job: str, group: str) -> None:
+        """The cache heard that the group of this UID is gone."""
+        if self._dropped.get(job) == group:
+            del self._dropped[job]
+        made = self._groups.get(job)
+        if made is not None and made.metadata.uid == group:
+            del self._groups[job]
+
+    def forget(self, job: str) -> None:
+        """The job is gone."""
+        for held in (self._made, self._deleted, self._groups, self._dropped):
+            held.pop(job, None)

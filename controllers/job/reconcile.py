@@ -1,0 +1,223 @@
+"""
+The job controller's reconciliation: everything that waits for one job, in one go.
+
+Requests are decided by policies, carried out by the state machine, and repeated when writes fail. One job is in one
+hand at a time; different jobs run side by side.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from api import names
+from api.jobs import INTERNAL_ACTIONS
+from controllers.job import metrics
+from controllers.job.commands import Order
+from controllers.job.delays import Delayed, Delays
+from controllers.job.executor import Executor
+from controllers.job.facts import is_due, still_holds
+from controllers.job.inbox import Inbox
+from controllers.job.machine import Operation, cell
+from controllers.job.plan import is_hopeless, plan
+from controllers.job.policies import decide
+from controllers.job.reader import Reader
+from controllers.job.requests import SYNC, Request
+from controllers.job.steps import Preparation
+from controllers.job.waiting import RECHECK_SECONDS
+from generated.batch.v1alpha1 import JOBS, Job
+from generated.bus.v1alpha1 import Action, Event
+from generated.clients.clientset import Clientset
+from runtime import duration, timestamps
+from runtime.controller import DONE, Result, again_after
+from runtime.errors import AlreadyExists, Conflict, NotFound
+from runtime.events import EventRecorder
+from runtime.objects import Key, key_of
+
+_log = logging.getLogger(__name__)
+
+Work = Key | Order
+NORMAL_RETRIES: Final = 15
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a reconciler is made of. `clock` gives unix seconds; `max_retries` below zero is no limit."""
+
+    clients: Clientset
+    reader: Reader
+    executor: Executor
+    events: EventRecorder
+    clock: Callable[[], float]
+    max_retries: int = NORMAL_RETRIES
+
+
+class JobReconciler:
+    """`reconcile` handles what `inbox` holds for a job. `wake` asks for a job to be reconciled."""
+
+    def __init__(self, parts: Parts, wake: Callable[[Key], None]) -> None:
+        self._parts = parts
+        self._preparation = Preparation(parts.clients, parts.executor, parts.reader, parts.events)
+        self._wake = wake
+        self.inbox = Inbox()
+        self.delays = Delays()
+
+    async def reconcile(self, work: Work) -> Result:
+        """Raises what the first failed write raised; what was not handled waits in the inbox then."""
+        if isinstance(work, Order):
+            await self._take(work)
+            return DONE
+        if self._parts.reader.job(work) is None:
+            self.inbox.take(work)
+            return DONE
+        requests = self.inbox.take(work)
+        for request in requests:
+            self.delays.cancel_by_event(work, request)
+        waits = await self._handle_all(work, requests)
+        return self._next_look(work, waits)
+
+    def forget(self, job: Job) -> None:
+        """A job is gone."""
+        key = key_of(job)
+        self.inbox.forget(key)
+        self.delays.forget(key)
+        self._parts.reader.recent.forget(job.metadata.uid)
+        self._parts.reader.fresh.forget(key)
+        metrics.drop(str(key))
+
+    async def _take(self, order: Order) -> None:
+        """Delete the Command first, so that it is carried out at most once."""
+        try:
+            await self._parts.clients.bus_v1alpha1.commands.delete(order.name, order.namespace, uid=order.uid)
+        except (NotFound, Conflict):
+            return  # somebody else has taken it
+        job = self._parts.reader.job(order.job_key)
+        if job is None:
+            return
+        self._parts.events.normal(JOBS, job, names.JobReason.COMMAND_ISSUED, order.message())
+        self.inbox.add(order.job_key, order.request())
+        self._wake(order.job_key)
+
+    async def _handle_all(self, key: Key, requests: list[Request]) -> bool:
+        """Expired actions first, then requests in their order, then one look for all that ask for no more."""
+        for entry in self.delays.expired(key, self._parts.clock()):
+            await self._expire(key, entry)
+        for number, request in enumerate(requests):
+            job = self._parts.reader.job(key)
+            if job is None:
+                return False
+            action, delay = decide(job, self._checked(job, request))
+            if action == Action.SYNC_JOB:
+                continue
+            if delay:
+                self._arm(key, job, request, action, delay)
+                continue
+            self._tell_start(job, action)
+            await self._attempt(key, action, request, [*requests[number + 1 :], SYNC])
+        return await self._attempt(key, Action.SYNC_JOB, SYNC, [])
+
+    async def _attempt(self, key: Key, action: str, request: Request, rest: list[Request]) -> bool:
+        """One action with its retries. `rest` is handled later when it fails; whether the job waits for something."""
+        job = self._parts.reader.job(key)
+        if job is None:
+            return False
+        try:
+            waits = await self._act(job, action, request)
+        except Exception as error:
+            if not self._is_over(key, request, error):
+                self.inbox.put_back(key, [request, *rest])
+                raise
+            try:
+                await self._terminate(key, action, request, error)
+            except Exception:
+                self.inbox.put_back(key, rest)
+                raise
+            return False
+        self.inbox.succeeded(key, request)
+        if action not in INTERNAL_ACTIONS:
+            self.delays.cancel_by_action(key, action, request)
+        return waits
+
+    async def _act(self, job: Job, action: str, request: Request) -> bool:
+        """Carry out one cell; whether the job waits for something."""
+        parts = self._parts
+        found = cell(job.status.state.phase, action)
+        if found.operation is Operation.SYNC and job.metadata.deletion_timestamp is None and not is_hopeless(job):
+            step = await self._preparation.run(job, self._now())
+            if step.waits:
+                return True
+            job = step.job
+            found = cell(job.status.state.phase, action)
+        world = parts.reader.world(job)
+        await parts.executor.carry_out(world, plan(world, found, request, action, self._now()))
+        return False
+
+    def _is_over(self, key: Key, request: Request, error: Exception) -> bool:
+        """Whether a request has failed too often. Conflicts count for nothing."""
+        if isinstance(error, Conflict) and not isinstance(error, AlreadyExists):
+            return False
+        failures = self.inbox.failed(key, request)
+        limit = self._parts.max_retries
+        if limit < 0 or failures <= limit:
+            return False
+        self.inbox.succeeded(key, request)
+        return True
+
+    async def _terminate(self, key: Key, action: str, request: Request, error: Exception) -> None:
+        """The end of a job for which something failed too often."""
+        job = self._parts.reader.job(key)
+        if job is None:
+            return
+        _log.error("job.gave_up job=%s action=%s error=%s", key, action, error)
+        reason = names.JobReason.EXECUTE_ACTION
+        self._parts.events.normal(JOBS, job, reason, f"Job failed on action {action} for retry limit reached")
+        self._parts.events.warning(JOBS, job, reason, f"Action {action} failed: {error}")
+        await self._act(job, Action.TERMINATE_JOB, request)
+
+    async def _expire(self, key: Key, entry: Delayed) -> None:
+        """Carry out a delayed action if what it was armed for still holds."""
+        job = self._parts.reader.job(key)
+        is_wanted = job is not None and job.metadata.uid == entry.job_uid
+        if job is None or not is_wanted or not is_due(entry.request, job, self._parts.reader.pods(job)[0]):
+            self.delays.drop(key, entry)
+            return
+        await self._attempt(key, entry.action, entry.request._replace(action=entry.action), [])
+        self.delays.drop(key, entry)
+
+    def _checked(self, job: Job, request: Request) -> Request:
+        """What was found rather than seen to happen counts only if nobody reacted to it yet."""
+        if not request.is_found or still_holds(request, job, self._parts.reader.pods(job)[0]):
+            return request
+        return SYNC
+
+    def _arm(self, key: Key, job: Job, request: Request, action: str, delay: float) -> None:
+        text = duration.format_seconds(delay)
+        message = f"Execute action {action} after {text}"
+        self._parts.events.normal(JOBS, job, names.JobReason.EXECUTE_ACTION, message)
+        due = self._since(job, request) + delay
+        self.delays.arm(key, Delayed(action, request, due, job.metadata.uid))
+
+    def _since(self, job: Job, request: Request) -> float:
+        """When what a delayed action reacts to began."""
+        pod = self._parts.reader.pods(job)[0].get(request.target.pod)
+        created = pod.metadata.creation_timestamp if pod is not None else None
+        if request.event == Event.POD_PENDING and created:
+            return timestamps.parse_nanoseconds(created) / 1e9
+        return self._parts.clock()
+
+    def _tell_start(self, job: Job, action: str) -> None:
+        message = f"Start to execute action {action} "
+        self._parts.events.normal(JOBS, job, names.JobReason.EXECUTE_ACTION, message)
+
+    def _next_look(self, key: Key, waits: bool) -> Result:  # noqa: FBT001  # what the last look said
+        due = self.delays.next_due(key)
+        times = [max(0.0, due - self._parts.clock())] if due is not None else []
+        if waits:
+            times.append(RECHECK_SECONDS)
+        return again_after(min(times)) if times else DONE
+
+    def _now(self) -> datetime:
+        return datetime.fromtimestamp(self._parts.clock(), UTC)

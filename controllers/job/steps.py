@@ -1,0 +1,145 @@
+"""
+What a job needs before pods: its first status, names and claims for its volumes, its pod group (controllers.md 3.7).
+
+Each step is looked up before it is done, so a repeated look finds what an interrupted one has made.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+
+from msgspec.structs import replace
+
+from api import names
+from controllers.job import status as statuses
+from controllers.job.executor import Executor, JobError
+from controllers.job.machine import known_phase
+from controllers.job.podgroups import build_group, group_patch
+from controllers.job.reader import Reader
+from controllers.job.volumes import markers, missing_claims, name_claims
+from controllers.job.waiting import Obstacle, obstacle
+from controllers.job.world import World
+from generated.batch.v1alpha1 import JOBS, Job, JobPhase
+from generated.clients.clientset import Clientset
+from generated.scheduling.v1beta1 import PodGroup
+from runtime.errors import AlreadyExists, ApiError, ConnectionFailed
+from runtime.events import EventRecorder
+from runtime.patches import JsonPatch, MergePatch
+from runtime.quantity import QuantityError
+
+Reason = names.JobReason
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The job after its preparation, and whether it waits for something."""
+
+    job: Job
+    waits: bool = False
+
+
+class Preparation:
+    """Brings a job to the point where its pods can be created."""
+
+    def __init__(self, clients: Clientset, executor: Executor, reader: Reader, events: EventRecorder) -> None:
+        self._clients = clients
+        self._executor = executor
+        self._reader = reader
+        self._events = events
+
+    async def run(self, job: Job, now: datetime) -> Step:
+        """Raises ApiError, ConnectionFailed, JobError, QuantityError; each is told on the job before."""
+        if not job.status.state.phase:
+            with self._told(job, Reason.JOB_STATUS_ERROR, "Failed to initialize job status, err: "):
+                job = await self._executor.write_status(job, statuses.initial(job, now))
+        world = self._reader.world(job)
+        if known_phase(job.status.state.phase) == JobPhase.PENDING:
+            found = obstacle(world)
+            if found is not None:
+                return Step(await self._explain(job, found), waits=True)
+            with self._told(job, Reason.PVC_ERROR, "Failed to create PVC, err: "):
+                job = await self._volumes(job, world)
+        if world.is_forwarded:
+            job = await self._forward(job)
+        with self._told(job, Reason.POD_GROUP_ERROR, "Failed to create PodGroup, err: "):
+            await self._group(job, world)
+        return Step(job)
+
+    async def _explain(self, job: Job, found: Obstacle) -> Job:
+        """Say once what the job waits for."""
+        status = statuses.explained(job.status, found.reason, found.message)
+        if status == job.status:
+            return job
+        if found.event:
+            self._events.warning(JOBS, job, found.event, found.event_message)
+        return await self._executor.write_status(job, status)
+
+    async def _volumes(self, job: Job, world: World) -> Job:
+        operations = name_claims(job, _suffix)
+        if operations:
+            meta = job.metadata
+            answer = await self._clients.batch_v1alpha1.jobs.patch(meta.name, meta.namespace, JsonPatch(operations))
+            named = tuple(
+                replace(volume, volume_claim_name=written.volume_claim_name)
+                for volume, written in zip(job.spec.volumes, answer.spec.volumes, strict=True)
+            )
+            job = replace(job, metadata=answer.metadata, spec=replace(job.spec, volumes=named))
+            self._reader.fresh.note(job)
+        for claim in missing_claims(job, world.claims):
+            try:
+                await self._clients.core_v1.persistent_volume_claims.create(claim)
+            except AlreadyExists:
+                continue  # an interrupted run of ours, or one that the cache doesn't show yet
+        owned = {**job.status.controlled_resources, **markers(job)}
+        return await self._executor.write_status(job, replace(job.status, controlled_resources=owned))
+
+    async def _forward(self, job: Job) -> Job:
+        """Mark a job that its queue sends to another cluster."""
+        key = names.JOB_FORWARDING_KEY
+        if job.metadata.annotations.get(key) == "true":
+            return job
+        body = {"metadata": {"uid": job.metadata.uid, "annotations": {key: "true"}}}
+        answer = await self._clients.batch_v1alpha1.jobs.patch(
+            job.metadata.name, job.metadata.namespace, MergePatch(body)
+        )
+        job = replace(job, metadata=answer.metadata)
+        self._reader.fresh.note(job)
+        return job
+
+    async def _group(self, job: Job, world: World) -> None:
+        wanted = build_group(job, world.priorities)
+        if world.group is None:
+            await self._executor.create_group(job, wanted)
+            return
+        self._tell_pending(job, world.group)
+        patch = group_patch(world.group, wanted)
+        if patch is not None:
+            await self._executor.patch_group(world.group, patch)
+
+    def _tell_pending(self, job: Job, group: PodGroup) -> None:
+        """Why the scheduler keeps the group waiting, if its newest condition says so."""
+        true = [condition for condition in group.status.conditions if condition.status == "True"]
+        if not true:
+            return
+        newest = max(true, key=lambda condition: condition.last_transition_time or "")
+        if newest.type != names.PodGroupReason.SCHEDULED:
+            place = f"{job.metadata.namespace}:{job.metadata.name}"
+            message = f"PodGroup {place} {newest.type.lower()}, reason: {newest.message}"
+            self._events.warning(JOBS, job, Reason.POD_GROUP_PENDING, message)
+
+    @contextmanager
+    def _told(self, job: Job, reason: str, prefix: str) -> Iterator[None]:
+        """Tell on the job what goes wrong."""
+        try:
+            yield
+        except (ApiError, ConnectionFailed, JobError, QuantityError) as error:
+            self._events.warning(JOBS, job, reason, f"{prefix}{error}")
+            raise
+
+
+def _suffix() -> str:
+    return "".join(secrets.choice(names.RANDOM_SUFFIX_ALPHABET) for _ in range(names.RANDOM_SUFFIX_LENGTH))

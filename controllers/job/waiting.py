@@ -1,0 +1,99 @@
+"""
+What a job waits for that is no failure: a queue, a claim, a plugin that isn't built, tasks that others depend on.
+
+Waiting uses up no retry: the job stays as it is, says why, and goes on when what it waits for appears.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Final, NamedTuple
+
+from api import names
+from api.jobs import find_task, queue_of
+from controllers.job.counts import RUNNING, SUCCEEDED, task_of
+from controllers.job.volumes import is_generated
+from controllers.job.world import World
+from generated.batch.v1alpha1 import Iteration, TaskSpec
+from generated.core.v1 import Pod
+
+Reason = names.JobStateReason
+
+OBSTACLES: Final = frozenset(
+    (Reason.QUEUE_NOT_FOUND, Reason.CLAIM_NOT_FOUND, Reason.PLUGIN_NOT_AVAILABLE, Reason.DEPENDENCY_NOT_READY)
+)
+RECHECK_SECONDS: Final = 60.0
+BUILT_PLUGINS: Final[frozenset[str]] = frozenset()
+"""Job plugins that this controller can run."""
+
+
+class Obstacle(NamedTuple):
+    """Why a job can't begin. `event` is the reason of the event on the job, empty for none."""
+
+    reason: str
+    message: str
+    event: str = ""
+    event_message: str = ""
+
+
+class Unready(NamedTuple):
+    """Tasks that wait for others, and how to say so."""
+
+    tasks: frozenset[str]
+    message: str = ""
+
+
+def obstacle(world: World) -> Obstacle | None:
+    """What keeps the job from getting its pod group; None for nothing."""
+    spec = world.job.spec
+    if world.queue is None:
+        return Obstacle(Reason.QUEUE_NOT_FOUND, f"queue {queue_of(spec)} is not found")
+    for plugin in spec.plugins:
+        if plugin not in BUILT_PLUGINS:
+            message = f"job plugin {plugin} is not available"
+            told = f"Execute plugin when job add failed, err: {message}"
+            return Obstacle(Reason.PLUGIN_NOT_AVAILABLE, message, names.JobReason.PLUGIN_ERROR, told)
+    for volume in spec.volumes:
+        name = volume.volume_claim_name
+        is_made_here = volume.volume_claim is not None and is_generated(world.job, name)
+        if name and name not in world.claims and not is_made_here:
+            message = f"pvc {name} is not found, the job will be in the Pending state until the PVC is created"
+            told = f"Failed to create PVC, err: {message}"
+            return Obstacle(Reason.CLAIM_NOT_FOUND, message, names.JobReason.PVC_ERROR, told)
+    return None
+
+
+def unready(world: World, tasks: Collection[str]) -> Unready:
+    """Those of the tasks that depend on others which aren't ready."""
+    waiting: dict[str, tuple[str, ...]] = {}
+    for name in sorted(tasks):
+        task = find_task(world.job.spec, name)
+        if task is not None and (lacking := _lacking(world, task)):
+            waiting[name] = lacking
+    parts = [f"task {name} waits for {', '.join(lacking)}" for name, lacking in waiting.items()]
+    return Unready(frozenset(waiting), "; ".join(parts))
+
+
+def _lacking(world: World, task: TaskSpec) -> tuple[str, ...]:
+    """The dependencies that keep a task waiting."""
+    depends = task.depends_on
+    if depends is None:
+        return ()
+    lacking = tuple(name for name in depends.name if not _is_ready(world, name))
+    if depends.iteration == Iteration.ANY and len(lacking) < len(depends.name):
+        return ()
+    return lacking
+
+
+def _is_ready(world: World, name: str) -> bool:
+    task = find_task(world.job.spec, name)
+    if task is None:
+        return False
+    needed = min(task.replicas, task.replicas if task.min_available is None else task.min_available)
+    return sum(_is_pod_ready(pod) for pod in world.pods.values() if task_of(pod) == name) >= needed
+
+
+def _is_pod_ready(pod: Pod) -> bool:
+    if pod.status.phase == SUCCEEDED:
+        return True
+    return pod.status.phase == RUNNING and all(status.ready for status in pod.status.container_statuses)

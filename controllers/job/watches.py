@@ -1,0 +1,216 @@
+"""From changes of objects to what has happened to a job (controllers.md 3.1). Handlers only take note."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from api.jobs import find_task
+from controllers.job.commands import Order, order_of
+from controllers.job.counts import FAILED, PENDING, RUNNING, SUCCEEDED, is_out_of_sync, task_of
+from controllers.job.facts import exit_code, has_task_failed, is_task_completed
+from controllers.job.policies import reacts_to
+from controllers.job.reader import Reader, owner_uid
+from controllers.job.requests import SYNC, Request, job_key, of_pod
+from controllers.job.world import places
+from generated.batch.v1alpha1 import JOBS, Job
+from generated.bus.v1alpha1 import Command, Event
+from generated.core.v1 import PersistentVolumeClaim, Pod
+from generated.scheduling.v1beta1 import PodGroup, PodGroupPhase, Queue
+from runtime.objects import Key, key_of
+
+BURST_SECONDS: Final = 0.1
+"""How long events that ask for nothing but a look are collected."""
+
+Note = Callable[[Key, Request, float], None]
+"""Takes note of a request, to be looked at after so many seconds; below zero: behind everything urgent."""
+PATIENT: Final = -1.0
+
+
+class OnJob:
+    """A job that is new, or whose spec or phase changed, is looked at."""
+
+    def __init__(self, note: Note, gone: Callable[[Job], None]) -> None:
+        self._note = note
+        self._gone = gone
+
+    def on_add(self, obj: Job, initial: bool) -> None:  # noqa: FBT001  # as Handler
+        self._note(key_of(obj), SYNC, PATIENT if initial else 0)
+
+    def on_update(self, old: Job, new: Job) -> None:
+        if old.metadata.uid != new.metadata.uid:
+            self._gone(old)
+        if old.spec != new.spec or old.status.state.phase != new.status.state.phase or _moved(old, new):
+            self._note(key_of(new), SYNC, 0)
+
+    def on_delete(self, obj: Job) -> None:
+        self._gone(obj)
+
+
+class OnPod:
+    """What happens to pods raises the events that policies know."""
+
+    def __init__(self, note: Note, reader: Reader) -> None:
+        self._note = note
+        self._reader = reader
+
+    def on_add(self, obj: Pod, initial: bool) -> None:  # noqa: FBT001  # as Handler
+        uid = owner_uid(obj)
+        if not uid:
+            return
+        event, is_found = Event.OUT_OF_SYNC, False
+        if not is_out_of_sync(obj):
+            event, is_found = _FOUND.get(obj.status.phase, (Event.OUT_OF_SYNC, False))
+        code = exit_code(self._job(obj), obj) if event == Event.POD_FAILED else 0
+        request = of_pod(obj, event, job_uid=uid, exit_code=code, is_found=is_found)
+        self._tell(obj, request, PATIENT if initial else None)
+
+    def on_update(self, old: Pod, new: Pod) -> None:
+        uid = owner_uid(new)
+        if not uid or old.metadata.resource_version == new.metadata.resource_version:
+            return
+        event = self._event(old, new)
+        code = exit_code(self._job(new), new) if event == Event.POD_FAILED else 0
+        self._tell(new, of_pod(new, event, job_uid=uid, exit_code=code))
+
+    def on_delete(self, obj: Pod) -> None:
+        uid = owner_uid(obj)
+        if not uid:
+            return
+        _, asked = self._reader.recent.pods(uid, {obj.metadata.name: obj})
+        is_ours = is_out_of_sync(obj) or obj.metadata.uid in asked or self._is_superfluous(obj)
+        self._reader.recent.gone(uid, obj)
+        event = Event.OUT_OF_SYNC if is_ours or obj.status.phase == SUCCEEDED else Event.POD_EVICTED
+        self._tell(obj, of_pod(obj, event, job_uid=uid))
+
+    def _tell(self, pod: Pod, request: Request, delay: float | None = None) -> None:
+        if delay is None:
+            delay = BURST_SECONDS if request.is_plain or request.event == Event.POD_PENDING else 0
+        key = job_key(pod)
+        # identical looks at a job are one; only what policies may react to keeps its details
+        self._note(key, SYNC if request.is_plain and request.event != Event.POD_RUNNING else request, delay)
+
+    def _event(self, old: Pod, new: Pod) -> str:
+        if is_out_of_sync(new):
+            return Event.OUT_OF_SYNC
+        before, after = old.status.phase, new.status.phase
+        if after == FAILED and before != FAILED:
+            return Event.OUT_OF_SYNC if self._waits_for_eviction(new) else Event.POD_FAILED
+        if after == SUCCEEDED and before != SUCCEEDED:
+            return Event.TASK_COMPLETED if self._is_completed(new) else Event.OUT_OF_SYNC
+        if after not in {RUNNING, PENDING}:
+            return Event.OUT_OF_SYNC
+        if before != after:
+            return Event.POD_RUNNING if after == RUNNING else Event.POD_PENDING
+        return Event.TASK_FAILED if self._has_failed(new) else Event.OUT_OF_SYNC
+
+    def _waits_for_eviction(self, pod: Pod) -> bool:
+        """A pod that fails because it is being evicted is an eviction, if a policy wants to hear of those."""
+        job = self._job(pod)
+        return (
+            pod.metadata.deletion_timestamp is not None
+            and job is not None
+            and reacts_to(job, task_of(pod), Event.POD_EVICTED)
+        )
+
+    def _is_completed(self, pod: Pod) -> bool:
+        job = self._job(pod)
+        return job is not None and is_task_completed(job, task_of(pod), self._reader.pods(job)[0].values())
+
+    def _has_failed(self, pod: Pod) -> bool:
+        job = self._job(pod)
+        if job is None or not reacts_to(job, task_of(pod), Event.TASK_FAILED):
+            return False
+        return has_task_failed(job, task_of(pod), self._reader.pods(job)[0].values())
+
+    def _is_superfluous(self, pod: Pod) -> bool:
+        """Whether the job, as it is now, has no place for the pod: it was scaled down."""
+        job = self._job(pod)
+        if job is None or find_task(job.spec, task_of(pod)) is None:
+            return False
+        return pod.metadata.name not in places(job)
+
+    def _job(self, pod: Pod) -> Job | None:
+        """The job that controls the pod, None when another one of its name has come."""
+        job = self._reader.job(job_key(pod))
+        return job if job is not None and job.metadata.uid == owner_uid(pod) else None
+
+
+_FOUND: Final = {
+    PENDING: (Event.POD_PENDING, False),
+    FAILED: (Event.POD_FAILED, True),
+    SUCCEEDED: (Event.TASK_COMPLETED, True),
+}
+"""The event of a pod seen for the first time, by its phase, and whether it must be checked when its turn comes."""
+
+
+class OnPodGroup:
+    """A pod group that changes its phase, or that is gone, wakes its job."""
+
+    def __init__(self, note: Note, reader: Reader) -> None:
+        self._note = note
+        self._reader = reader
+
+    def on_add(self, obj: PodGroup, initial: bool) -> None:  # noqa: FBT001  # as Handler
+        """The job itself made it, or is looked at when this process starts."""
+
+    def on_update(self, old: PodGroup, new: PodGroup) -> None:
+        if old.status.phase != new.status.phase:
+            event = Event.UNKNOWN if new.status.phase == PodGroupPhase.UNKNOWN else ""
+            self._note(_job_of(new), Request(event) if event else SYNC, 0)
+
+    def on_delete(self, obj: PodGroup) -> None:
+        for owner in obj.metadata.owner_references:
+            if owner.kind == JOBS.kind:
+                self._reader.recent.group_gone(owner.uid, obj.metadata.uid)
+                self._note(Key(obj.metadata.namespace, owner.name), SYNC, 0)
+
+
+class OnCommand:
+    """Commands for jobs."""
+
+    def __init__(self, order: Callable[[Order], None]) -> None:
+        self._order = order
+
+    def on_add(self, obj: Command, initial: bool) -> None:  # noqa: ARG002, FBT001  # as Handler
+        order = order_of(obj)
+        if order is not None:
+            self._order(order)
+
+    def on_update(self, old: Command, new: Command) -> None:
+        """A Command is carried out as it came."""
+
+    def on_delete(self, obj: Command) -> None:
+        """It was taken, or withdrawn in time."""
+
+
+class OnWaitedFor:
+    """A queue or a claim that appears wakes the jobs that may have waited for it."""
+
+    def __init__(self, note: Note, jobs_of: Callable[[Queue | PersistentVolumeClaim], list[Job]]) -> None:
+        self._note = note
+        self._jobs_of = jobs_of
+
+    def on_add(self, obj: Queue | PersistentVolumeClaim, initial: bool) -> None:  # noqa: FBT001  # as Handler
+        if not initial:
+            for job in self._jobs_of(obj):
+                self._note(key_of(job), SYNC, 0)
+
+    def on_update(self, old: Queue | PersistentVolumeClaim, new: Queue | PersistentVolumeClaim) -> None:
+        """It was there before."""
+
+    def on_delete(self, obj: Queue | PersistentVolumeClaim) -> None:
+        """A job that has begun goes on without it."""
+
+
+def _moved(old: Job, new: Job) -> bool:
+    """Whether labels or annotations changed, which the pod group follows."""
+    before, after = old.metadata, new.metadata
+    return (before.labels, before.annotations) != (after.labels, after.annotations)
+
+
+def _job_of(group: PodGroup) -> Key:
+    """The job that a group is of: its last owner of that kind, else the one of its name."""
+    meta = group.metadata
+    owners = [owner.name for owner in meta.owner_references if owner.kind == JOBS.kind]
+    return Key(meta.namespace, owners[-1] if owners else meta.name)
