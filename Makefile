@@ -33,7 +33,8 @@ binaries: env ## Fetch or build etcd, kube-apiserver, kube-controller-manager an
 ##@ Development
 .PHONY: generate
 generate: env ## Generate models, clients, CRDs, manifests, samples and reference pages from api/
-	$(PY) -m codegen generate $(ARGS)
+	$(PY) -m codegen generate
+	$(PY) -m hack.manifests
 
 .PHONY: format
 format: env ## Format the code
@@ -56,6 +57,7 @@ imports: env ## Check who imports whom
 .PHONY: stale
 stale: env ## Fail when generated files differ from their sources
 	$(PY) -m codegen generate --check
+	$(PY) -m hack.manifests --check
 
 .PHONY: check
 check: lint types imports stale unit ## Format, lint, types, import rules, stale files, unit tests

@@ -127,7 +127,7 @@ def template_requests(spec: PodSpec, *, default_from_limits: bool = False) -> Am
 
 def nonzero_requests(spec: PodSpec) -> tuple[float, float]:
     """
-    cpu (millicores) and memory (bytes) of a pod, with Kubernetes' defaults for containers that name none.
+    How much cpu (millicores) and memory (bytes) a pod counts for, with Kubernetes' defaults for containers that name none.
 
     Its scores count a container without a cpu request as 100 millicores, one without memory as 200 MiB, so that pods
     that ask for nothing spread all the same. An explicit zero stays zero. Raises QuantityError.

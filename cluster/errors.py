@@ -6,6 +6,7 @@ from collections import deque
 from pathlib import Path
 
 TAIL_LINES = 20
+_SEARCHED_LINES = 500  # a panic prints its stack after the reason
 
 
 class ClusterError(Exception):
@@ -42,14 +43,12 @@ class ComponentFailed(StartError):  # noqa: N818  # named for what happened
     def __init__(self, component: str, how: str, log: Path) -> None:
         self.component = component
         self.log = log
-        self.tail = tail(log)
-        lines = "".join(f"\n    {line}" for line in self.tail) or "\n    (the log is empty)"
-        super().__init__(f"{component} {how}; the end of {log}:{lines}")
-
-    @property
-    def is_port_conflict(self) -> bool:
+        recent = tail(log, _SEARCHED_LINES)
+        self.is_port_conflict = any("address already in use" in line for line in recent)
         """Whether another process took the port between choosing and binding it."""
-        return any("address already in use" in line for line in self.tail)
+        cause = " (the disk is full)" if any("no space left on device" in line for line in recent) else ""
+        lines = "".join(f"\n    {line}" for line in recent[-TAIL_LINES:]) or "\n    (the log is empty)"
+        super().__init__(f"{component} {how}{cause}; the end of {log}:{lines}")
 
 
 def tail(path: Path, lines: int = TAIL_LINES) -> list[str]:

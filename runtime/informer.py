@@ -23,7 +23,7 @@ from runtime.informer_metrics import InformerMetrics
 from runtime.lister import Indexer, Lister
 from runtime.mutation import MutationGuard
 from runtime.objects import Key, Object
-from runtime.reflector import SPREAD_BACKOFF, Reflector, Scope
+from runtime.reflector import SPREAD_BACKOFF, WATCH_SECONDS, Reflector, Scope
 from runtime.resource import Resource
 
 T = TypeVar("T", bound=Object)
@@ -74,6 +74,7 @@ class Informer(Generic[T]):
         resync: float | None = None,
         on_unreadable: Callable[[Key, DecodeError], None] | None = None,
         backoff: Backoff = SPREAD_BACKOFF,
+        watch_seconds: tuple[int, int] = WATCH_SECONDS,
     ) -> None:
         self.resource = resource
         self._resync = resync
@@ -96,6 +97,7 @@ class Informer(Generic[T]):
             scope=Scope(namespace, label_selector, field_selector),
             page_size=page_size,
             backoff=backoff,
+            watch_seconds=watch_seconds,
         )
 
     @property

@@ -40,8 +40,8 @@ T_contra = TypeVar("T_contra", bound=Object, contravariant=True)
 
 _log = logging.getLogger(__name__)
 
-_MIN_WATCH, _MAX_WATCH = 300, 600
-"""Seconds that the server is asked to keep a watch open; spread, so that not all reconnect together."""
+WATCH_SECONDS = (300, 600)
+"""For how long the server is asked to keep a watch open; spread, so that not all reconnect together."""
 _HASTY = 1.0
 """A watch that ends without a line in less than this many seconds counts as a failure."""
 _GARBLED_TRIES = 3
@@ -92,6 +92,7 @@ class Reflector(Generic[T]):
         scope: Scope = Scope(),
         page_size: int = 500,
         backoff: Backoff = SPREAD_BACKOFF,
+        watch_seconds: tuple[int, int] = WATCH_SECONDS,
         rand: Callable[[], float] = random.random,
     ) -> None:
         self._client = client
@@ -102,6 +103,7 @@ class Reflector(Generic[T]):
         self._scope = scope
         self._page_size = page_size
         self._backoff = backoff
+        self._watch_seconds = watch_seconds
         self._rand = rand
         self._failures = 0
         self.resource_version = ""
@@ -154,13 +156,14 @@ class Reflector(Generic[T]):
         loop = asyncio.get_running_loop()
         began = loop.time()
         has_progress = False
+        shortest, longest = self._watch_seconds
         stream = self._client.watch(
             self._resource,
             self._scope.namespace,
             label_selector=self._scope.label_selector,
             field_selector=self._scope.field_selector,
             resource_version=self.resource_version,
-            timeout=int(_MIN_WATCH + (_MAX_WATCH - _MIN_WATCH) * self._rand()),
+            timeout=int(shortest + (longest - shortest) * self._rand()),
         )
         self._metrics.watches.inc()
         async with stream as lines:

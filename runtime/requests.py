@@ -57,6 +57,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds for the whole exchange; 0 takes the transport's own."""
     idle_timeout: float = 0.0
     """Seconds that a stream may stay silent; 0 means any time."""
+    resumable: bool = False
+    """Whether the reader of a stream goes on from where it was, so that it need not know a cut from an end."""
 
     @property
     def target(self) -> str:
@@ -121,7 +123,8 @@ def watch(
 
     The server ends the stream after `timeout` seconds, the client a little later in case the server can't.
     Bookmarks come about once a minute, so `idle_timeout` seconds of silence mean a dead connection, or a
-    kind without any event so far, where a new watch costs nothing.
+    kind without any event so far, where a new watch costs nothing. A stream with bookmarks may end early without
+    an error: its reader resumes it from the last version.
     """
     query = {"watch": "1", "timeoutSeconds": str(timeout)} | _selectors(label_selector, field_selector)
     query |= _filled(resourceVersion=resource_version, allowWatchBookmarks="true" if bookmarks else "")
@@ -134,6 +137,7 @@ def watch(
         subject=_subject(resource),
         timeout=timeout + 30.0,
         idle_timeout=idle_timeout if bookmarks else 0.0,
+        resumable=bookmarks,
     )
 
 

@@ -38,6 +38,7 @@ _IDLE_CONNECTION = 90.0
 _READ_BUFFER = 512 * 1024
 _HEADER_LIMIT = 64 * 1024
 _BROKEN = (aiohttp.ClientError, OSError, TimeoutError)
+_REFUSES_HTTP_1_0 = frozenset({426, 505})
 
 
 class LineStream:
@@ -111,6 +112,8 @@ class Transport:
         self._warnings = WarningLog()
         self._renewal = asyncio.Lock()
         self._session: aiohttp.ClientSession | None = None
+        self._unchunked: aiohttp.ClientSession | None = None
+        self._may_unchunk = True
         self._arriving: set[aiohttp.ClientResponse] = set()
         self._closed = False
 
@@ -139,8 +142,9 @@ class Transport:
         self._closed = True
         for response in self._arriving:  # aiohttp would leave those who read them waiting
             response.content.set_exception(aiohttp.ClientConnectionError("the transport was closed"))
-        if self._session is not None:
-            await self._session.close()
+        for session in (self._unchunked, self._session):
+            if session is not None:
+                await session.close()
 
     async def __aenter__(self) -> Self:
         return self
@@ -189,12 +193,18 @@ class Transport:
     ) -> aiohttp.ClientResponse | Response | ConnectionFailed:
         await self.gate.enter(request.priority, slot=False)
         try:
-            response = await self._start(request, identity)
+            response = await self._start(request, identity, self._stream_session(request))
+            if self._may_unchunk and response.status in _REFUSES_HTTP_1_0:
+                self._may_unchunk = False
+                await self._read(request, response)
+                response = await self._start(request, identity)
             return response if response.status == 200 else await self._read(request, response)
         except _BROKEN as error:
             return self._failure(request, error)
 
-    async def _start(self, request: Request, identity: _Identity) -> aiohttp.ClientResponse:
+    async def _start(
+        self, request: Request, identity: _Identity, session: aiohttp.ClientSession | None = None
+    ) -> aiohttp.ClientResponse:
         """Send, and read the head of the answer."""
         header, context = identity
         options: dict[str, Any] = {}
@@ -210,7 +220,7 @@ class Transport:
                 sock_connect=self._connect_timeout,
                 sock_read=request.idle_timeout or None,
             )
-        response = await self._get_session().request(
+        response = await (session or self._get_session()).request(
             request.method,
             self._url(request),
             data=request.body,
@@ -259,6 +269,30 @@ class Transport:
             # aiohttp would send PUT and DELETE again by itself; what may be repeated is decided in runtime.retry
             self._session._retry_connection = False  # noqa: SLF001  # there is no public switch
         return self._session
+
+    def _stream_session(self, request: Request) -> aiohttp.ClientSession:
+        """
+        The session for a stream: one that speaks HTTP/1.0, where a cut that looks like an end does no harm.
+
+        A server must not send chunks then. It sends a chunk for each event, and aiohttp takes as long over a chunk of
+        4 KB as over its decryption: without them a watch runs half as fast again.
+        """
+        shared = self._get_session()
+        if not (request.resumable and self._may_unchunk):
+            return shared
+        if self._unchunked is None:
+            self._unchunked = aiohttp.ClientSession(
+                connector=shared.connector,
+                connector_owner=False,
+                version=aiohttp.HttpVersion10,
+                headers=self._headers,
+                cookie_jar=aiohttp.DummyCookieJar(),
+                auto_decompress=False,
+                read_bufsize=_READ_BUFFER,
+                max_line_size=_HEADER_LIMIT,
+                max_field_size=_HEADER_LIMIT,
+            )
+        return self._unchunked
 
     def _identity(self) -> _Identity:
         tls = self.config.tls

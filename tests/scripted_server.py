@@ -157,17 +157,17 @@ class ScriptedServer:
 
     async def __aexit__(self, *_exc: object) -> None:
         self._server.close()
-        self.drop_connections()
-        if self._handlers:
-            await asyncio.wait(self._handlers)
+        await self.end_connections()
         await self._server.wait_closed()
 
-    def drop_connections(self) -> None:
+    async def end_connections(self) -> None:
         """End every connection, idle ones too."""
         for exchange in self._open:
             exchange.ended.set()
         for writer in self._writers:
             writer.close()
+        if self._handlers:
+            await asyncio.wait(self._handlers)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1

@@ -33,7 +33,7 @@ class AsyncShell:
 
 
 class SyncShell:
-    """Runs in a thread; its clock moves only when it sleeps."""
+    """Runs in a thread."""
 
     def __init__(self, transport: SyncTransport) -> None:
         self.transport = transport
@@ -49,19 +49,6 @@ class SyncShell:
         return await asyncio.to_thread(run)
 
 
-class SleepingClock:
-    """Seconds that pass by sleeping only."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-    def sleep(self, seconds: float) -> None:
-        self.now += seconds
-
-
 @asynccontextmanager
 async def open_shell(kind: str, config: ClientConfig, retry: RetryPolicy, **options: Any) -> AsyncIterator[Shell]:
     """A shell of the kind `async` or `sync`."""
@@ -69,6 +56,5 @@ async def open_shell(kind: str, config: ClientConfig, retry: RetryPolicy, **opti
         async with Transport(config, retry=retry, **options) as transport:
             yield AsyncShell(transport)
     else:
-        clock = SleepingClock()
-        with SyncTransport(config, retry=retry, clock=clock, sleep=clock.sleep, **options) as sync_transport:
+        with SyncTransport(config, retry=retry, **options) as sync_transport:
             yield SyncShell(sync_transport)

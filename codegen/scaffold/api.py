@@ -35,11 +35,13 @@ def create(changes: Changes, project: Project, asked: Api) -> None:
     path = f"api/{kind.module.replace('.', '/')}.yaml"
     head = f"group: {kind.group}\nversion: {kind.version}\n"
     add_components(changes, path, render("schema.yaml", named=named), head)
+    changes.next_step = f"describe the fields in {path}, then: make generate"
     if kind.controller:
         module = kind.kind.lower()
         body = render("kind_controller.py", named=named, module=module)
         test = render("test_kind_controller.py", named=named, module=module)
         add_controller(changes, module, body, test, "--kind")
+        changes.next_step += f"; write the work in controllers/{module}.py"
 
 
 def _kind(project: Project, asked: Api) -> Kind:

@@ -22,6 +22,8 @@ class Changes:
         self.root = root
         self._texts: dict[str, str] = {}
         self.created: list[str] = []
+        self.next_step = ""
+        """What the author has to do now, for the end of the report."""
 
     @property
     def changed(self) -> list[str]:
@@ -59,6 +61,10 @@ class Changes:
     def paths(self) -> list[str]:
         """All files, new ones first."""
         return [*self.created, *self.changed]
+
+    def touches(self, folder: str) -> bool:
+        """Whether a file below the folder is new or edited."""
+        return any(path.startswith(f"{folder}/") for path in self._texts)
 
     @contextmanager
     def written(self) -> Iterator[None]:

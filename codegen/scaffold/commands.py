@@ -105,11 +105,13 @@ def run(options: argparse.Namespace) -> int:
         sys.stderr.write(f"{error}; nothing was written\n")
         return REFUSED_CODE
     with changes.written():
-        difference = generate(root)
+        generated = generate(root).lines(*DONE) if changes.touches("api") else []
     code, lines = _second_stage(root)
     new = set(changes.created)
     _say(f"{'created' if path in new else 'edited'}: {path}" for path in changes.paths())
-    _say([*difference.lines(*DONE), *lines])
+    _say([*generated, *lines])
+    if changes.next_step:
+        _say([f"next: {changes.next_step}"])
     if not has_formatter():
         _say(["ruff is not installed here: run `make format`"])
     return code

@@ -31,6 +31,7 @@ def create(changes: Changes, project: Project, name: str, watches: Sequence[str]
         "others": [Named(kind) for kind in kinds[1:]],
     }
     add_controller(changes, module, render("controller.py", **values), render("test_controller.py", **values), "--name")
+    changes.next_step = f"write the work in {path}, then: pytest tests/unit/controllers/test_{module}.py"
 
 
 def _kinds(project: Project, watches: Sequence[str]) -> list[Kind]:

@@ -26,3 +26,4 @@ def create(changes: Changes, name: str) -> None:
     changes.create(test, render("test_plugin.py", **values), "--name")
     statement = f"from scheduler.plugins.{module} import {class_name}"
     changes.edit(REGISTRY, added(text, "BUILT_IN", class_name, statement, REGISTRY))
+    changes.next_step = f"write the plugin in {path}, then: pytest {test}"

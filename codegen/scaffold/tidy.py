@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from functools import cache
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -25,8 +25,13 @@ def tidied(root: Path, path: str, text: str) -> str:
 
 
 def _run(root: Path, path: str, command: tuple[str, ...], text: str) -> str:
-    line = [sys.executable, "-m", "ruff", *command, "--stdin-filename", path, "-"]
+    line = [_ruff(), *command, "--stdin-filename", path, "-"]
     done = subprocess.run(line, cwd=root, input=text.encode(), capture_output=True, check=False)
     if done.returncode:
         raise RuntimeError(f"ruff can't read the code made for {path}: {done.stderr.decode().strip()}")
     return done.stdout.decode()
+
+
+@cache
+def _ruff() -> str:
+    return str(import_module("ruff").find_ruff_bin())

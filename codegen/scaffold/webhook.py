@@ -35,21 +35,23 @@ def create(
         raise AlreadyThere(f"the webhook of {kind.kind}", [PROJECT_FILE, path, REGISTRY])
     for action in missing:
         set_webhook(changes, kind, action, _entry(project, kind, action))
-        values = _values(kind, module, action)
+        values = _values(project, kind, module, action)
         _write(changes, path, f"{action}.py", values)
         _write(changes, test, f"test_{action}.py", values)
         member = f"{module}.{kind.kind}{_SUFFIXES[action]}"
         text = changes.read(REGISTRY, "--kind")
         changes.edit(REGISTRY, added(text, "WEBHOOKS", member, f"from webhooks import {module}", REGISTRY))
+    changes.next_step = f"write the rules in {path}, then: pytest {test}"
 
 
-def _values(kind: Kind, module: str, action: str) -> dict[str, object]:
+def _values(project: Project, kind: Kind, module: str, action: str) -> dict[str, object]:
     known = webhook_of(kind, action)
     operations = known.operations if known is not None else _OPERATIONS[action]
     return {
         "named": Named(kind),
         "module": module,
         "class_name": f"{kind.kind}{_SUFFIXES[action]}",
+        "has_spec": "spec" in project.schema(kind.component).get("properties", ()),
         "operations": [operation.lower() for operation in operations],
     }
 

@@ -29,7 +29,7 @@ from generated.core.v1 import Pod
 from generated.meta.v1 import ObjectMeta
 from generated.scheduling.v1beta1 import PodGroup
 from runtime.cooperation import cooperate
-from runtime.errors import AlreadyExists, ApiError, Conflict, ConnectionFailed, DecodeError, NotFound
+from runtime.errors import AlreadyExists, ApiError, Conflict, ConnectionFailed, DecodeError, Forbidden, NotFound
 from runtime.events import EventRecorder
 from runtime.patches import MergePatch
 
@@ -41,6 +41,7 @@ IN_FLIGHT: Final = 64
 """Requests of one job on their way at once; the client's rate limit counts beside."""
 _SHOWN_ERRORS: Final = 10
 """Errors that one event tells of."""
+_NAMESPACE_TERMINATING: Final = "NamespaceTerminating"
 _REFUSED: Final = (ApiError, ConnectionFailed, DecodeError)
 
 
@@ -106,9 +107,9 @@ class Executor:
         self._reader.fresh.note(written)
         return written
 
-    async def create_group(self, job: Job, group: PodGroup) -> PodGroup | None:
+    async def create_group(self, job: Job, group: PodGroup) -> None:
         """
-        Create the pod group, or find the one that is there; None while an old one of its name is still going.
+        Create the pod group, or find the one that is there. While an old one of its name is still going there is none.
 
         Raises NameTakenError when it is somebody else's.
         """
@@ -123,7 +124,6 @@ class Executor:
                     f"{job.metadata.namespace}/{job.metadata.name}"
                 ) from None
         self._reader.recent.created_group(job.metadata.uid, created)
-        return self._reader.recent.group(job.metadata.uid, created)
 
     async def patch_group(self, group: PodGroup, patch: Mapping[str, Any]) -> None:
         """Let the pod group follow the job."""
@@ -206,9 +206,20 @@ class Executor:
         self._events.warning(JOBS, job, reason, message)
 
 
+def is_namespace_leaving(error: BaseException | None) -> bool:
+    """Whether a write was refused, or what it led to, because the whole namespace is being deleted."""
+    while error is not None:
+        details = error.status.details if isinstance(error, Forbidden) else None
+        if details is not None and any(cause.reason == _NAMESPACE_TERMINATING for cause in details.causes):
+            return True
+        error = error.__cause__
+    return False
+
+
 async def _each(items: Iterable[T], work: Callable[[T], Awaitable[None]]) -> list[Exception]:
     """Do the work for every item, a few at a time; the errors of those whose requests were refused."""
     errors: list[Exception] = []
+    defects: list[Exception] = []
     everything = list(items)
     waiting = iter(everything)
 
@@ -218,10 +229,15 @@ async def _each(items: Iterable[T], work: Callable[[T], Awaitable[None]]) -> lis
                 await work(item)
             except (*_REFUSED, JobError) as error:
                 errors.append(error)
+            except Exception as defect:  # noqa: BLE001  # raised below, as itself and not in a group
+                defects.append(defect)
+                return
 
     async with asyncio.TaskGroup() as group:
         for _ in range(min(IN_FLIGHT, len(everything))):
             group.create_task(worker())
+    if defects:
+        raise defects[0]
     return errors
 
 

@@ -208,4 +208,6 @@ def _unexplained(status: JobStatus) -> JobStatus:
     """Without an obstacle that is gone."""
     if status.state.reason not in OBSTACLES:
         return status
-    return statuses.explained(status, names.JobStateReason.CREATED, "nothing stands in the way any more")
+    is_running = status.state.phase == JobPhase.RUNNING
+    reason = names.JobStateReason.MIN_AVAILABLE_MET if is_running else names.JobStateReason.CREATED
+    return statuses.explained(status, reason, "nothing stands in the way any more")

@@ -38,6 +38,10 @@ class Recent:
         """`pod` is the UID."""
         self._deleted.setdefault(job, {})[pod] = self._clock()
 
+    def was_deleted(self, job: str, pod: str) -> bool:
+        """Whether this process asked for the deletion of the pod of this UID."""
+        return pod in self._deleted.get(job, {})
+
     def gone(self, job: str, pod: Pod) -> None:
         """The cache heard that a pod is gone."""
         self._deleted.get(job, {}).pop(pod.metadata.uid, None)
@@ -60,7 +64,9 @@ class Recent:
         return cached, frozenset(deleted)
 
     def created_group(self, job: str, group: PodGroup) -> None:
-        self._groups[job] = group
+        """The job has this group, unless it is an old one that is still going."""
+        if not self._is_leaving(job, group):
+            self._groups[job] = group
 
     def dropped_group(self, job: str, group: str) -> None:
         """`group` is the UID."""
@@ -72,11 +78,13 @@ class Recent:
         if cached is None:
             return self._groups.get(job)
         made = self._groups.get(job)
-        is_leaving = cached.metadata.deletion_timestamp is not None or self._dropped.get(job) == cached.metadata.uid
         if made is not None and made.metadata.uid == cached.metadata.uid:
             del self._groups[job]
             made = None
-        return made if is_leaving else cached
+        return made if self._is_leaving(job, cached) else cached
+
+    def _is_leaving(self, job: str, group: PodGroup) -> bool:
+        return group.metadata.deletion_timestamp is not None or self._dropped.get(job) == group.metadata.uid
 
     def group_gone(self, job: str, group: str) -> None:
         """The cache heard that the group of this UID is gone."""

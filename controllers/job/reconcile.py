@@ -18,7 +18,7 @@ from api.jobs import INTERNAL_ACTIONS
 from controllers.job import metrics
 from controllers.job.commands import Order
 from controllers.job.delays import Delayed, Delays
-from controllers.job.executor import Executor
+from controllers.job.executor import Executor, is_namespace_leaving
 from controllers.job.facts import is_due, still_holds
 from controllers.job.inbox import Inbox
 from controllers.job.machine import Operation, cell
@@ -109,8 +109,8 @@ class JobReconciler:
             job = self._parts.reader.job(key)
             if job is None:
                 return False
-            action, delay = decide(job, self._checked(job, request))
-            if action == Action.SYNC_JOB:
+            action, delay = decide(job, request)
+            if action == Action.SYNC_JOB or not self._still_holds(job, request):
                 continue
             if delay:
                 self._arm(key, job, request, action, delay)
@@ -127,6 +127,9 @@ class JobReconciler:
         try:
             waits = await self._act(job, action, request)
         except Exception as error:
+            if is_namespace_leaving(error):
+                _log.info("job.namespace_terminating job=%s: it is left to the garbage collector", key)
+                return False
             if not self._is_over(key, request, error):
                 self.inbox.put_back(key, [request, *rest])
                 raise
@@ -180,18 +183,15 @@ class JobReconciler:
     async def _expire(self, key: Key, entry: Delayed) -> None:
         """Carry out a delayed action if what it was armed for still holds."""
         job = self._parts.reader.job(key)
-        is_wanted = job is not None and job.metadata.uid == entry.job_uid
-        if job is None or not is_wanted or not is_due(entry.request, job, self._parts.reader.pods(job)[0]):
-            self.delays.drop(key, entry)
+        self.delays.drop(key, entry)  # when it fails, it is the request that is tried again
+        if job is None or job.metadata.uid != entry.job_uid:
             return
-        await self._attempt(key, entry.action, entry.request._replace(action=entry.action), [])
-        self.delays.drop(key, entry)
+        if is_due(entry.request, job, self._parts.reader.pods(job)[0]):
+            await self._attempt(key, entry.action, entry.request._replace(action=entry.action), [])
 
-    def _checked(self, job: Job, request: Request) -> Request:
+    def _still_holds(self, job: Job, request: Request) -> bool:
         """What was found rather than seen to happen counts only if nobody reacted to it yet."""
-        if not request.is_found or still_holds(request, job, self._parts.reader.pods(job)[0]):
-            return request
-        return SYNC
+        return not request.is_found or still_holds(request, job, self._parts.reader.pods(job)[0])
 
     def _arm(self, key: Key, job: Job, request: Request, action: str, delay: float) -> None:
         text = duration.format_seconds(delay)

@@ -23,7 +23,7 @@ class Request(NamedTuple):
 
     event: str = Event.OUT_OF_SYNC
     action: str = ""
-    """What a Command asks for; else policies decide."""
+    """What a Command, or a policy some time ago, has asked for; else policies decide now."""
     job_uid: str = ""
     version: int | None = None
     """The job's version that the pod was created with; None for what is no pod's doing."""
@@ -40,7 +40,7 @@ class Request(NamedTuple):
 
     def describe(self) -> str:
         """For people: the event, where, and with which exit code."""
-        if self.action:
+        if self.event == Event.COMMAND_ISSUED:
             return f"command {self.action}"
         parts = [self.event]
         if self.target.pod:

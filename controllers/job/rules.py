@@ -20,6 +20,7 @@ from generated.bus.v1alpha1 import Event
 Reason = names.JobStateReason
 
 _REASONS: Final = {
+    Event.COMMAND_ISSUED: Reason.COMMAND,
     Event.POD_FAILED: Reason.POD_FAILED,
     Event.POD_EVICTED: Reason.POD_EVICTED,
     Event.POD_PENDING: Reason.POD_PENDING,
@@ -165,6 +166,4 @@ def _short_task(facts: Facts) -> str:
 
 
 def _reason(request: Request) -> str:
-    if request.action:
-        return Reason.COMMAND
     return _REASONS.get(request.event, request.event)

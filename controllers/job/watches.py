@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from api import names
 from api.jobs import find_task
 from controllers.job.commands import Order, order_of
 from controllers.job.counts import FAILED, PENDING, RUNNING, SUCCEEDED, is_out_of_sync, task_of
@@ -12,7 +13,6 @@ from controllers.job.facts import exit_code, has_task_failed, is_task_completed
 from controllers.job.policies import reacts_to
 from controllers.job.reader import Reader, owner_uid
 from controllers.job.requests import SYNC, Request, job_key, of_pod
-from controllers.job.world import places
 from generated.batch.v1alpha1 import JOBS, Job
 from generated.bus.v1alpha1 import Command, Event
 from generated.core.v1 import PersistentVolumeClaim, Pod
@@ -77,8 +77,9 @@ class OnPod:
         uid = owner_uid(obj)
         if not uid:
             return
-        _, asked = self._reader.recent.pods(uid, {obj.metadata.name: obj})
-        is_ours = is_out_of_sync(obj) or obj.metadata.uid in asked or self._is_superfluous(obj)
+        is_ours = (
+            is_out_of_sync(obj) or self._reader.recent.was_deleted(uid, obj.metadata.uid) or self._is_superfluous(obj)
+        )
         self._reader.recent.gone(uid, obj)
         event = Event.OUT_OF_SYNC if is_ours or obj.status.phase == SUCCEEDED else Event.POD_EVICTED
         self._tell(obj, of_pod(obj, event, job_uid=uid))
@@ -115,7 +116,9 @@ class OnPod:
 
     def _is_completed(self, pod: Pod) -> bool:
         job = self._job(pod)
-        return job is not None and is_task_completed(job, task_of(pod), self._reader.pods(job)[0].values())
+        if job is None or not reacts_to(job, task_of(pod), Event.TASK_COMPLETED):
+            return False
+        return is_task_completed(job, task_of(pod), self._reader.pods(job)[0].values())
 
     def _has_failed(self, pod: Pod) -> bool:
         job = self._job(pod)
@@ -126,9 +129,9 @@ class OnPod:
     def _is_superfluous(self, pod: Pod) -> bool:
         """Whether the job, as it is now, has no place for the pod: it was scaled down."""
         job = self._job(pod)
-        if job is None or find_task(job.spec, task_of(pod)) is None:
-            return False
-        return pod.metadata.name not in places(job)
+        task = find_task(job.spec, task_of(pod)) if job is not None else None
+        ordinal = names.task_index_of(pod.metadata.name)
+        return task is not None and ordinal.isdecimal() and int(ordinal) >= task.replicas
 
     def _job(self, pod: Pod) -> Job | None:
         """The job that controls the pod, None when another one of its name has come."""

@@ -17,29 +17,72 @@ from runtime.errors import Conflict, NotFound
 from runtime.events import EventRecorder
 from runtime.informers import Informers
 from runtime.kubeconfig import load
+from runtime.lease import LeaseLost
 from runtime.patches import MergePatch
+from runtime.requests import Request
+from runtime.responses import Response
 from runtime.transport import Transport
 
 T = TypeVar("T")
 
 
+class MortalTransport(Transport):
+    """A connection of a process that dies: from then on its writes reach nobody."""
+
+    left = -1
+    """Writes until it is dead, below zero for no end."""
+    subject = ""
+    """Part of the paths of the writes that count and fail."""
+
+    async def send(self, request: Request, *, guard: Callable[[], None] | None = None) -> Response:
+        if request.is_write and self.subject in request.path and "/events" not in request.path:
+            if self.left == 0:
+                raise LeaseLost("this process is dead")
+            self.left -= 1
+        return await super().send(request, guard=guard)
+
+
 @contextlib.asynccontextmanager
-async def running(kubeconfig: Path, *blueprints: Blueprint) -> AsyncIterator[Clientset]:
-    """The controllers at work until the block ends, which breaks them off in the middle of whatever they do."""
-    async with Transport(load(str(kubeconfig)), qps=500, burst=500) as transport:
+async def goodbyes() -> AsyncIterator[None]:
+    """Wait in the end for connections that were closed: TLS says goodbye on the loop, which the test would take away."""
+    sockets = asyncio.get_running_loop()._selector.get_map()  # type: ignore[attr-defined]  # no public way
+    before = len(sockets)
+    yield
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(5):
+            while len(sockets) > before:  # nothing tells when a socket is gone
+                await asyncio.sleep(0.01)
+
+
+@contextlib.asynccontextmanager
+async def running(
+    kubeconfig: Path, *blueprints: Blueprint, namespace: str = "", writes: int = -1
+) -> AsyncIterator[Clientset]:
+    """
+    The controllers at work until the block ends. From then on they write nothing more, as if they had been killed.
+
+    In `namespace` they are dead after so many `writes` already. Gives clients that live on.
+    """
+    config = load(str(kubeconfig))
+    async with goodbyes(), MortalTransport(config, qps=500, burst=500) as transport, Transport(config) as own:
+        transport.left, transport.subject = writes, namespace
         client = Client(transport)
         context = Context(Clientset(client), Informers(client), EventRecorder(client, "vc-controller-manager"))
         built = [blueprint.build(context) for blueprint in blueprints]
-        work = [context.events.run(), context.informers.run(), *(controller.run() for controller in built)]
-        tasks = [asyncio.create_task(coroutine) for coroutine in work]
+        services = [asyncio.create_task(context.events.run()), asyncio.create_task(context.informers.run())]
+        work = [asyncio.create_task(controller.run()) for controller in built]
         try:
-            yield context.clients
+            yield Clientset(Client(own))
         finally:
-            for task in tasks:
+            transport.left, transport.subject = 0, ""
+            for controller in built:
+                controller.shut_down()
+            await asyncio.gather(*work)
+            await context.events.drain(2)
+            for task in services:
                 task.cancel()
-            ended = await asyncio.gather(*tasks, return_exceptions=True)
-            defects = [end for end in ended if not isinstance(end, asyncio.CancelledError)]
-            assert not defects, defects
+            ended = await asyncio.gather(*services, return_exceptions=True)
+            assert all(isinstance(end, asyncio.CancelledError) for end in ended), ended
 
 
 async def eventually(read: Callable[[], Awaitable[T]], holds: Callable[[T], bool], seconds: float = 30) -> T:

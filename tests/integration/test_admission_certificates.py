@@ -213,6 +213,10 @@ class Server:
         )
         self.server = AdmissionServer([handler], self.tls, host="127.0.0.1", port=0)
 
+    def meet_each_request_anew(self) -> None:
+        """Tell clients to reconnect after each answer, so that every request verifies the certificate of the moment."""
+        self.server._server.is_draining = True
+
     def _judge(self) -> Any:
         self.judged += 1
         return ALLOWED
@@ -240,6 +244,7 @@ async def in_force(client: Client, server: Server, namespace: str) -> None:
 async def test_a_rotation_in_the_secret_loses_no_request(client: Client, hooks: Hooks) -> None:
     server, load_ = Server(), Load(client, hooks.namespace)
     await server.server.start()
+    server.meet_each_request_anew()
     target = await hooks.create(VALIDATING.kind, port=server.server.port, path="/v")
     keeper = BundleKeeper(client, [target], overlap=3.0)
     rollover = Rollover(server.tls, keeper, patience=20.0, settle=1.0)
@@ -270,6 +275,7 @@ async def test_a_rotation_in_the_secret_loses_no_request(client: Client, hooks: 
 async def test_swapped_files_lose_no_request(client: Client, hooks: Hooks, tmp_path: Path) -> None:
     server, load_ = Server(), Load(client, hooks.namespace)
     await server.server.start()
+    server.meet_each_request_anew()
     target = await hooks.create(VALIDATING.kind, port=server.server.port, path="/v")
     keeper = BundleKeeper(client, [target], overlap=2.0)
     rollover = Rollover(server.tls, keeper, patience=20.0, settle=1.0)

@@ -280,7 +280,9 @@ async def test_a_disruption_budgets_refusal_comes_back_at_once(client: Client, n
     budget = {"metadata": {"name": "b"}, "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "a"}}}}
     await client.create(BUDGETS, budget, namespace)
     async with asyncio.timeout(20):
-        while not (await client.get(BUDGETS, "b", namespace))["status"].get("observedGeneration"):  # noqa: ASYNC110  # the server's condition
+        while not (await client.get(BUDGETS, "b", namespace))["status"].get(
+            "observedGeneration"
+        ):  # the server's condition
             await asyncio.sleep(0.05)
     eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "a", "namespace": namespace}}
     begin = asyncio.get_running_loop().time()

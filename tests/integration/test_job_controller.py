@@ -242,3 +242,30 @@ async def test_a_template_field_that_we_do_not_know_reaches_the_pods(clients: Cl
     case = Case(clients, namespace)
     (pod,) = await case.has_pods("j-t-0")
     assert pod.spec.enable_service_links is False
+
+
+@pytest.mark.parametrize("writes", [1, 2, 3, 5])
+async def test_a_controller_that_dies_after_any_write_is_continued_by_the_next(
+    kubeconfig: Path, namespace: str, kwok_nodes: Callable[..., list[str]], writes: int
+) -> None:
+    """Writes: status, pod group, three pods, status; later writes of the run are left to the second controller."""
+    (node,) = kwok_nodes()
+    async with running(kubeconfig, job_controller.BLUEPRINT, namespace=namespace, writes=writes) as clients:
+        await with_queue(clients)
+        await clients.batch_v1alpha1.jobs.create(a_job(), namespace)
+        case = Case(clients, namespace)
+        if writes > 1:
+            await admit(clients, namespace)
+            await eventually(case.pods, lambda found: len(found) == min(3, writes - 2))
+        else:
+            await case.reaches("Pending")
+        made = {pod.metadata.uid for pod in await case.pods()}
+    async with running(kubeconfig, job_controller.BLUEPRINT) as clients:
+        case = Case(clients, namespace)
+        if writes == 1:
+            await admit(clients, namespace)
+        pods = await case.has_pods("j-t-0", "j-t-1", "j-t-2")
+        assert made <= {pod.metadata.uid for pod in pods}
+        await bind(clients, namespace, node)
+        job = await case.reaches("Running")
+        assert (job.status.retry_count, job.status.version) == (0, 0)

@@ -34,3 +34,11 @@ def test_a_taken_port_is_recognised(tmp_path: Path) -> None:
     assert ComponentFailed("etcd", "exited with code 1", log).is_port_conflict
     log.write_text("starting\nno space left on device\n")
     assert not ComponentFailed("etcd", "exited with code 1", log).is_port_conflict
+
+
+def test_a_full_disk_is_told_even_when_a_stack_follows(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_text("panic: no space left on device\n" + "    frame\n" * 100)
+    error = ComponentFailed("etcd", "exited with code 2", log)
+    assert str(error).startswith("etcd exited with code 2 (the disk is full); the end of")
+    assert not error.is_port_conflict

@@ -127,3 +127,11 @@ def test_help_names_the_annotations(capsys: pytest.CaptureFixture[str]) -> None:
     text = capsys.readouterr().out
     assert "stromboli.dev/run-seconds" in text
     assert "stromboli.dev/exit-code" in text
+
+
+def test_webhook_configurations_are_pointed_at_this_machine() -> None:
+    arguments = flags.parser().parse_args(["webhooks", "a.yaml", "b.yaml"])
+    assert (arguments.files, arguments.url) == ([Path("a.yaml"), Path("b.yaml")], "https://localhost:8443")
+    assert (
+        flags.parser().parse_args(["webhooks", "a.yaml", "--url", "https://localhost:1"]).url == "https://localhost:1"
+    )

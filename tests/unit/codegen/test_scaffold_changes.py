@@ -31,6 +31,7 @@ def test_new_and_edited_files_are_written_together(root: Path) -> None:
     assert tree(root) == {"a": "", "a/b": "", "a/b/new.txt": "new", "old.txt": "older", "package": ""}
     assert (root / "old.txt").stat().st_mode & 0o777 == 0o600
     assert changes.paths() == ["a/b/new.txt", "old.txt"]
+    assert [folder for folder in ("a", "a/b", "a/b/new.txt", "old") if changes.touches(folder)] == ["a", "a/b"]
 
 
 @pytest.mark.parametrize("error", [RuntimeError("the generator complains"), KeyboardInterrupt()])

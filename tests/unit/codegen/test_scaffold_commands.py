@@ -11,8 +11,11 @@ from codegen.__main__ import main
 from codegen.output import Difference
 from codegen.problems import Problem, SourceError
 from codegen.scaffold import commands
+from tests.unit.codegen.projects import ROOT
 from tests.unit.codegen.scaffolding import REGISTRIES, house
 
+PATH = "scheduler/plugins/quiet_nodes.py"
+WEBHOOK = ("create", "webhook", "--kind", "NodeShard", "--validating")
 PLUGIN = ("create", "plugin", "--name", "quiet-nodes")
 
 
@@ -35,9 +38,20 @@ def run(root: Path, *arguments: str) -> int:
 def test_a_part_is_reported_file_by_file(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(root, *PLUGIN) == 0
     assert capsys.readouterr().out.splitlines() == [
-        "created: scheduler/plugins/quiet_nodes.py",
+        f"created: {PATH}",
         "created: tests/unit/scheduler/plugins/test_quiet_nodes.py",
         "edited: scheduler/plugins/__init__.py",
+        "updated: config/rbac/a.yaml",
+        f"next: write the plugin in {PATH}, then: pytest tests/unit/scheduler/plugins/test_quiet_nodes.py",
+    ]
+
+
+def test_only_a_part_that_changes_the_sources_is_generated(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(root, *WEBHOOK) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[2:6] == [
+        "edited: api/project.yaml",
+        "edited: webhooks/__init__.py",
         "updated: generated/a.py",
         "updated: config/rbac/a.yaml",
     ]
@@ -98,12 +112,13 @@ def test_sources_that_the_generator_refuses_are_taken_back(
         raise SourceError([Problem("api/x.yaml", "here", "is wrong")])
 
     monkeypatch.setattr(commands, "generate", refuse)
-    assert run(root, *PLUGIN) == 2
+    assert run(root, *WEBHOOK) == 2
     assert "api/x.yaml: here: is wrong" in capsys.readouterr().err
-    assert not (root / "scheduler/plugins/quiet_nodes.py").exists()
+    assert not (root / "webhooks/nodeshards.py").exists()
     assert not (root / "tests").exists()
-    path = "scheduler/plugins/__init__.py"
+    path = "webhooks/__init__.py"
     assert (root / path).read_text() == REGISTRIES[path]
+    assert (root / "api/project.yaml").read_text() == (ROOT / "api/project.yaml").read_text()
 
 
 def test_a_second_stage_that_fails_is_told(

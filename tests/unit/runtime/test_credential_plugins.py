@@ -3,7 +3,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -155,7 +154,7 @@ def test_a_valid_id_token_is_used_as_it_is() -> None:
 
 @pytest.mark.parametrize("token", ["opaque", "a.b", "a+b.c.d"])
 def test_an_id_token_that_is_none_is_refused(token: str) -> None:
-    with pytest.raises(ConfigError, match="^f: user me: auth-provider: "):
+    with pytest.raises(ConfigError, match=r"^f: user me: auth-provider: "):
         oidc({"id-token": token}, Store()).refresh()
 
 

@@ -76,7 +76,7 @@ def test_a_request_is_read_however_it_is_cut(data: bytes, body: bytes) -> None:
 
 
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=40), st.binary(max_size=LIMIT), st.booleans())
-def test_requests_in_a_row_are_told_apart(cuts: list[int], body: bytes, in_chunks: bool) -> None:  # noqa: FBT001  # drawn
+def test_requests_in_a_row_are_told_apart(cuts: list[int], body: bytes, in_chunks: bool) -> None:  # drawn
     one = chunked(body) if in_chunks and body else post(body, f"Content-Length: {len(body)}")
     data = one + GET + one
     reader, found = RequestReader(LIMIT), []

@@ -120,7 +120,7 @@ def test_equality_is_that_of_json(left: Any, right: Any) -> None:
     ("left", "right", "expected"),
     [(1, True, False), (0, False, False), (1, 1.0, True), ([1], [True], False), ({"a": 0}, {"a": False}, False)],
 )
-def test_a_number_is_no_boolean(left: Any, right: Any, expected: bool) -> None:  # noqa: FBT001  # a table's column
+def test_a_number_is_no_boolean(left: Any, right: Any, expected: bool) -> None:  # a table's column
     assert equal(left, right) is expected
 
 

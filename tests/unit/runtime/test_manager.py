@@ -185,7 +185,7 @@ def test_a_standby_ends_well_and_never_leads() -> None:
 
         async def watch() -> None:
             await asyncio.to_thread(lease.was_read.wait, 10)
-            while manager.elector is None or not manager.elector.leader:  # noqa: ASYNC110  # set by a thread
+            while manager.elector is None or not manager.elector.leader:  # set by a thread
                 await asyncio.sleep(0.001)
             ready.extend(text for text in manager.health.readyz.problems().values() if text)
             terminate()
@@ -221,8 +221,8 @@ def test_a_lost_lease_ends_the_process_at_once(capsys: pytest.CaptureFixture[str
 
 
 def _conflicting(lease: MemoryLease) -> Callable[[Lease], Lease]:
-    from runtime.errors import Conflict  # noqa: PLC0415  # only here
-    from runtime.wire import Status  # noqa: PLC0415  # only here
+    from runtime.errors import Conflict  # only here
+    from runtime.wire import Status  # only here
 
     def update(new: Lease) -> Lease:
         if lease.holder == "other":
@@ -451,7 +451,7 @@ def test_other_signals_call_back() -> None:
     async def setup(manager: Manager) -> None:
         async def run() -> None:
             os.kill(os.getpid(), signal.SIGUSR1)
-            while not seen:  # noqa: ASYNC110  # set by a thread
+            while not seen:  # set by a thread
                 await asyncio.sleep(0.001)
             terminate()
             await asyncio.Event().wait()

@@ -55,7 +55,7 @@ PINNED = {"metadata": {"resourceVersion": "5"}}
         (JsonPatch([]), False),
     ],
 )
-def test_a_patch_is_pinned_when_a_second_application_would_be_refused(patch: Patch, pinned: bool) -> None:  # noqa: FBT001
+def test_a_patch_is_pinned_when_a_second_application_would_be_refused(patch: Patch, pinned: bool) -> None:
     assert patch.is_pinned is pinned
 
 

@@ -48,7 +48,7 @@ def test_the_environment_names_the_proxy(server: str, environ: dict[str, str], e
         ("https://10.96.0.1", ",,", False),
     ],
 )
-def test_no_proxy_excludes_names_addresses_and_networks(server: str, no_proxy: str, direct: bool) -> None:  # noqa: FBT001
+def test_no_proxy_excludes_names_addresses_and_networks(server: str, no_proxy: str, direct: bool) -> None:
     assert (proxy_for(server, {"HTTPS_PROXY": PROXY, "NO_PROXY": no_proxy}) == "") is direct
 
 

@@ -16,6 +16,7 @@ from runtime.informer_metrics import EVENTS, FAILURES, InformerMetrics
 from runtime.reflector import Reflector, Scope
 from tests.unit.runtime.models import PODS, Pod, line, pod, text
 from tests.unit.runtime.scripted import HANG, Listing, ScriptedClient, failure
+import itertools
 
 pytestmark = pytest.mark.virtual_time
 
@@ -211,7 +212,7 @@ async def test_an_outage_of_minutes_makes_no_storm() -> None:
     async with running(reflector(client, Log())):
         await until(lambda: client.open_watches == 1)
     tries = client.times("watch")
-    pauses = [after - before for before, after in zip(tries, tries[1:], strict=False)]
+    pauses = [after - before for before, after in itertools.pairwise(tries)]
     assert pauses[:4] == pytest.approx([0.3, 0.6, 1.2, 2.4])
     assert pauses[8:] == pytest.approx([22.5] * 32)
     assert len(client.times("list")) == 1
@@ -241,7 +242,7 @@ async def test_expired_watches_one_after_the_other_are_slowed_down() -> None:
     async with running(reflector(client, Log())):
         await until(lambda: client.open_watches == 1)
     lists = client.times("list")
-    pauses = [after - before for before, after in zip(lists, lists[1:], strict=False)]
+    pauses = [after - before for before, after in itertools.pairwise(lists)]
     assert pauses == pytest.approx([0.3, 0.6, 1.2, 2.4, 4.8])
 
 

@@ -139,7 +139,7 @@ def test_a_delete_says_its_conditions_in_the_body(options: Mapping[str, Any], ex
         (requests.delete_collection(THINGS, "n"), False),
     ],
 )
-def test_only_what_cannot_happen_twice_is_repeatable(request_: Request, repeatable: bool) -> None:  # noqa: FBT001
+def test_only_what_cannot_happen_twice_is_repeatable(request_: Request, repeatable: bool) -> None:
     assert request_.repeatable is repeatable
 
 

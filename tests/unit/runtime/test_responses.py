@@ -109,7 +109,7 @@ def test_the_wait_that_the_server_asks_for_comes_from_header_or_status(
         (failure(403, causes=[{"reason": "DisruptionBudget"}]), False),
     ],
 )
-def test_a_disruption_budgets_refusal_is_told_from_overload(response: Response, expected: bool) -> None:  # noqa: FBT001
+def test_a_disruption_budgets_refusal_is_told_from_overload(response: Response, expected: bool) -> None:
     assert response.refuses_disruption is expected
 
 

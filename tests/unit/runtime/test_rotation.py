@@ -172,7 +172,7 @@ class Cluster:
         return next(bundle for since, bundle in reversed(self.bundles) if since <= self.now - delay)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(st.data(), st.integers(1, 3))
 def test_no_call_fails_while_replicas_and_api_servers_lag_behind(data: st.DataObject, replicas: int) -> None:
     cluster = Cluster(replicas)

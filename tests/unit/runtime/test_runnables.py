@@ -226,7 +226,7 @@ async def test_a_thread_runs_until_its_event_is_set() -> None:
         names.append("drained")
 
     world.running.start(threaded("scheduler", work))
-    while not names:  # noqa: ASYNC110  # set by a thread
+    while not names:  # set by a thread
         await asyncio.sleep(0.001)
     assert await world.running.stop(Stage.LEADING, 10) == []
     assert names == ["scheduler", "drained"]

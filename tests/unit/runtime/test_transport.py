@@ -46,7 +46,7 @@ def held_until(release: asyncio.Event) -> Answer:
 
 async def eventually(condition: Callable[[], bool]) -> None:
     async with asyncio.timeout(5):
-        while not condition():  # noqa: ASYNC110  # the condition is the server's, not an event's
+        while not condition():  # the condition is the server's, not an event's
             await asyncio.sleep(0.005)
 
 
@@ -70,6 +70,16 @@ async def test_any_request_outlasts_a_server_that_is_not_up_yet() -> None:
     assert len(server.received) == 1
 
 
+@pytest.mark.virtual_time
+async def test_pauses_between_tries_follow_the_server_and_the_policy() -> None:
+    loop = asyncio.get_running_loop()
+    script = answer(429, b"", Retry_After="3"), answer(503), answer(200)
+    async with ScriptedServer(*script) as server, connect(server) as transport:
+        begin = loop.time()
+        assert (await transport.send(GET)).status == 200
+    assert loop.time() - begin == pytest.approx(6.0, abs=0.1)
+
+
 async def test_a_bind_passes_the_events_that_wait_for_a_place() -> None:
     release = asyncio.Event()
     async with ScriptedServer(held_until(release), answer(201)) as server, connect(server, in_flight=1) as transport:
@@ -86,7 +96,7 @@ async def test_a_bind_passes_the_events_that_wait_for_a_place() -> None:
 
 
 async def test_the_guard_is_asked_when_the_turn_has_come_and_its_refusal_frees_the_place() -> None:
-    class LeaseLost(Exception):  # noqa: N818
+    class LeaseLost(Exception):
         pass
 
     def guard() -> None:

@@ -12,10 +12,11 @@ from collections.abc import Callable
 import pytest
 
 from runtime import requests
+from runtime.backoff import Backoff
 from runtime.errors import ConnectionFailed
 from runtime.kubeconfig import ClientConfig
 from runtime.responses import Response
-from runtime.retry import ONCE
+from runtime.retry import ONCE, RetryPolicy
 from runtime.transport_sync import SyncTransport
 from tests.scripted_server import Exchange, ScriptedServer, answer, hang, stream
 from tests.things import THINGS
@@ -35,6 +36,16 @@ async def test_an_unknown_host_is_told() -> None:
         pytest.raises(ConnectionFailed, match=r"dial tcp: lookup no-such-host\.invalid: no such host"),
     ):
         transport.send(GET)
+
+
+async def test_pauses_between_tries_are_slept() -> None:
+    slept: list[float] = []
+    policy = RetryPolicy(backoff=Backoff(base=1.0, jitter=0.0))
+    async with ScriptedServer(answer(429, b"", Retry_After="3"), answer(503), answer(200)) as server:
+        config = ClientConfig(server=server.url)
+        with SyncTransport(config, retry=policy, clock=lambda: sum(slept), sleep=slept.append) as transport:
+            assert (await asyncio.to_thread(transport.send, GET)).status == 200
+    assert slept == [4.0, 2.0]
 
 
 async def dribble(exchange: Exchange) -> None:

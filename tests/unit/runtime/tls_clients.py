@@ -70,7 +70,7 @@ def trusting(*pairs: ServingPair) -> ssl.SSLContext:
 async def eventually(condition: Callable[[], object], seconds: float = 20) -> None:
     """Wait until the condition holds; fail when it doesn't in time."""
     async with asyncio.timeout(seconds):
-        while not condition():  # noqa: ASYNC110  # the condition has no event
+        while not condition():  # the condition has no event
             await asyncio.sleep(0.005)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from controllers.job.machine import cell
@@ -54,7 +55,6 @@ def test_names_that_foreign_pods_hold_are_left_alone_until_they_are_free() -> No
 
 def test_a_job_that_is_being_deleted_is_left_alone() -> None:
     job = a_job(phase="Running")
-    import msgspec
 
     leaving = msgspec.structs.replace(
         job, metadata=msgspec.structs.replace(job.metadata, deletion_timestamp="2026-01-01T00:00:00Z")
@@ -263,6 +263,15 @@ def test_a_task_waits_for_those_that_it_depends_on(
     assert (made.status.state.reason == "DependencyNotReady") == (not is_created)
     if not is_created:
         assert made.status.state.message.startswith("task c waits for ")
+
+
+@pytest.mark.parametrize(("phase_", "reason"), [("Running", "MinAvailableMet"), ("Pending", "Created")])
+def test_an_obstacle_that_is_gone_is_no_longer_told(phase_: str, reason: str) -> None:
+    job = a_job(a_task(replicas=2), phase=phase_, min_available=0 if phase_ == "Running" else 2)
+    state = msgspec.structs.replace(job.status.state, reason="DependencyNotReady", message="task t waits")
+    job = msgspec.structs.replace(job, status=msgspec.structs.replace(job.status, state=state))
+    made = act(a_world(job, a_pod("j-t-0"), a_pod("j-t-1", "Pending")))
+    assert (made.status.state.reason, made.status.state.phase) == (reason, phase_)
 
 
 def test_pods_without_a_known_phase_count_as_unknown() -> None:

@@ -1,0 +1,529 @@
+"""The job reconciler on filled listers and a recording client: which writes, in which order, and what failures do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+import pytest
+
+from controllers.freshest import Freshest
+from controllers.job.commands import Order
+from controllers.job.executor import Executor, JobError
+from controllers.job.podgroups import build_group
+from controllers.job.reader import POD_INDEXERS, Listers, Reader
+from controllers.job.recent import Recent
+from controllers.job.reconcile import JobReconciler, Parts
+from controllers.job.requests import SYNC, Request, Target
+from generated.batch.v1alpha1 import JOBS, Job, LifecyclePolicy, VolumeSpec
+from generated.core.v1 import PERSISTENT_VOLUME_CLAIMS, PODS, PersistentVolumeClaim, PersistentVolumeClaimSpec, Pod
+from generated.fakes.fakes import Fakes
+from generated.listers.core_v1 import PodLister
+from generated.meta.v1 import ObjectMeta
+from generated.scheduling.v1beta1 import POD_GROUPS, ClusterSpec, PodGroupCondition, Queue, QueueSpec
+from runtime.controller import DONE
+from runtime.errors import AlreadyExists, ApiError, Conflict, Forbidden, NotFound, ServerError
+from runtime.lister import Store
+from runtime.model import Model
+from runtime.objects import Key
+from runtime.responses import Response
+from runtime.wire import StatusCause, StatusDetails
+from tests.unit.controllers.fakes import Events, status
+from tests.unit.controllers.job.samples import NOW, a_group, a_job, a_pod, a_task, replaced, with_counts
+
+KEY = Key("ns", "j")
+QUEUE = Queue(metadata=ObjectMeta(name="default"))
+
+
+class World:
+    """Fakes whose job and pods a test may change between two looks."""
+
+    def __init__(self, *objects: Model, max_retries: int = 15) -> None:
+        self.fakes = Fakes(*objects)
+        self.events = Events()
+        self.now = NOW.timestamp()
+        self.pods: Store[Pod] = Store(POD_INDEXERS)
+        for pod in self.fakes.objects_of(Pod):
+            self.pods.put(pod)
+        groups = self.fakes.scheduling_v1beta1
+        listers = Listers(
+            jobs=self.fakes.batch_v1alpha1.jobs,
+            pods=PodLister(self.pods),
+            groups=groups.pod_groups,
+            queues=groups.queues,
+            claims=self.fakes.core_v1.persistent_volume_claims,
+            priorities=self.fakes.scheduling_v1.priority_classes,
+        )
+        self.reader = Reader(listers, Recent(lambda: self.now))
+        executor = Executor(self.fakes.clients, self.events, self.reader)
+        self.woken: list[Key] = []
+        self.reconciler = JobReconciler(
+            Parts(self.fakes.clients, self.reader, executor, self.events, lambda: self.now, max_retries),
+            self.woken.append,
+        )
+
+    async def look(self, *requests: Request) -> list[str]:
+        """Reconcile once; the writes of this look."""
+        for request in requests or (SYNC,):
+            self.reconciler.inbox.add(KEY, request)
+        before = len(self.fakes.writes)
+        self.result = await self.reconciler.reconcile(KEY)
+        return [_short(write) for write in self.fakes.writes[before:]]
+
+    def job(self) -> Job:
+        found = self.reader.job(KEY)
+        assert found is not None
+        return found
+
+
+def _short(write: Any) -> str:
+    kind = write.resource.partition(".")[0]
+    if write.subresource == "status":
+        return f"status {write.body['status']['state']['phase']}"
+    return f"{write.verb} {kind} {write.name}"
+
+
+def failing(pod: str = "j-t-0", exit_code: int = 1) -> Request:
+    return Request(
+        "PodFailed", job_uid="u", version=0, target=Target("t", pod), pod_uid=f"uid-{pod}", exit_code=exit_code
+    )
+
+
+def with_group(job: Job, phase: str = "Inqueue") -> Any:
+    """The group that follows the job already."""
+    built = build_group(job, {})
+    meta = msgspec.structs.replace(built.metadata, uid="g", resource_version="4")
+    return msgspec.structs.replace(built, metadata=meta, status=a_group(phase).status)
+
+
+async def test_a_new_job_gets_its_status_first_and_its_group_then() -> None:
+    world = World(a_job(), QUEUE)
+    assert await world.look() == ["status Pending", "create podgroups j-u"]
+    body = world.fakes.writes[0].body
+    assert body["status"]["minAvailable"] == 3
+    assert body["metadata"] == {"name": "j", "namespace": "ns", "uid": "u", "resourceVersion": "5"}
+    assert "spec" not in body
+
+
+async def test_a_group_is_created_once_even_while_the_cache_lags() -> None:
+    job = a_job(phase="Pending")
+    world = World(job, QUEUE)
+    world.fakes.log.answer(with_group(job, ""), "create", POD_GROUPS)
+    assert await world.look() == ["create podgroups j-u"]
+    assert await world.look() == []
+
+
+async def test_a_group_that_is_still_going_is_not_taken_for_the_new_one() -> None:
+    job = a_job(phase="Pending")
+    world = World(job, QUEUE)
+    world.reader.recent.dropped_group("u", "g")
+    world.fakes.log.fail(AlreadyExists(status(409, "AlreadyExists")), "create", POD_GROUPS)
+    _readable(world, POD_GROUPS.plural, with_group(job, "Running"))
+    assert await world.look() == ["create podgroups j-u"]
+    assert await world.look() == ["create podgroups j-u"]
+
+
+async def test_pods_are_created_once_the_group_is_admitted_and_the_status_is_written_last() -> None:
+    job = a_job(phase="Pending")
+    world = World(job, QUEUE, with_group(job))
+    writes = await world.look()
+    assert sorted(writes[:3]) == ["create pods j-t-0", "create pods j-t-1", "create pods j-t-2"]
+    assert writes[3:] == ["status Pending"]
+    assert world.fakes.writes[-1].body["status"]["pending"] == 3
+
+
+async def test_what_was_just_written_is_not_written_again_while_the_caches_lag() -> None:
+    job = a_job(phase="Pending")
+    world = World(job, QUEUE, with_group(job))
+    world.fakes.log.answer(_answered(job, 6, pending=3), resource=JOBS)
+    for name in ("j-t-0", "j-t-1", "j-t-2"):
+        world.fakes.log.answer(a_pod(name, "Pending"), "create", PODS, name=name)
+    assert len(await world.look()) == 4
+    assert await world.look() == []
+
+
+def _answered(job: Job, version: int, **counts: int) -> Job:
+    phases = {key.capitalize(): value for key, value in counts.items()}
+    filled = msgspec.structs.replace(
+        job.status,
+        state=msgspec.structs.replace(job.status.state, last_transition_time="2026-05-01T12:00:00Z"),
+        **with_counts(**phases),
+    )
+    meta = msgspec.structs.replace(job.metadata, resource_version=str(version))
+    return msgspec.structs.replace(job, metadata=meta, status=filled)
+
+
+async def test_a_settled_job_costs_nothing() -> None:
+    running = a_job(phase="Running", status=with_counts(Running=3))
+    world = World(running, QUEUE, with_group(running, "Running"), *(a_pod(f"j-t-{i}") for i in range(3)))
+    assert (await world.look(), world.events.seen, world.result) == ([], [], DONE)
+    finished = World(
+        a_job(phase="Completed", status=with_counts(Succeeded=3)), *(a_pod(f"j-t-{i}", "Succeeded") for i in range(3))
+    )
+    assert (await finished.look(), finished.events.seen) == ([], [])
+
+
+async def test_a_pod_that_is_ours_already_is_adopted() -> None:
+    job = a_job(a_task(replicas=1), phase="Pending")
+    world = World(job, QUEUE, with_group(job))
+    world.fakes.log.fail(AlreadyExists(status(409, "AlreadyExists")), "create", PODS)
+    _readable(world, PODS.plural, a_pod("j-t-0"))
+    assert await world.look() == ["create pods j-t-0", "status Pending"]
+    assert world.events.seen == []
+
+
+async def test_a_pod_of_somebody_else_is_reported_and_the_status_not_written() -> None:
+    job = a_job(a_task(replicas=1), phase="Pending")
+    world = World(job, QUEUE, with_group(job))
+    world.fakes.log.fail(AlreadyExists(status(409, "AlreadyExists")), "create", PODS)
+    foreign = msgspec.structs.replace(a_pod("j-t-0"), metadata=ObjectMeta(name="j-t-0", namespace="ns", uid="x"))
+    _readable(world, PODS.plural, foreign)
+    with pytest.raises(JobError, match="failed to create 1 pods of 1"):
+        await world.look()
+    assert world.events.seen == [
+        (
+            "Warning",
+            "j",
+            "FailedCreate",
+            "Error creating pods: [pod j-t-0 exists and is not owned by job ns/j]",
+        )
+    ]
+    assert not world.fakes.log.find("update")
+
+
+def _readable(world: World, plural: str, obj: Model) -> None:
+    """Let the recorder answer one live read."""
+    transport = world.fakes.recorder.transport
+    send = transport.send
+
+    async def answer(request: Any, *, guard: Callable[[], None] | None = None) -> Any:
+        if request.method == "GET" and f"/{plural}/" in request.path:
+            return Response(status=200, body=msgspec.json.encode(obj))
+        return await send(request, guard=guard)
+
+    transport.send = answer  # type: ignore[method-assign]  # a recorder can't answer reads
+
+
+async def test_a_failed_create_is_told_and_tried_again() -> None:
+    job = a_job(phase="Pending")
+    world = World(job, QUEUE, with_group(job))
+    world.fakes.log.fail(Forbidden(status(403, "Forbidden")), "create", PODS, name="j-t-1")
+    with pytest.raises(JobError, match="failed to create 1 pods of 1"):
+        await world.look()
+    assert world.events.seen[0][2:] == ("FailedCreate", "Error creating pods: [refused: Forbidden]")
+    assert sorted(map(_short, world.fakes.writes)) == [f"create pods j-t-{i}" for i in range(3)]
+    assert world.reconciler.inbox.take(KEY) == [SYNC]
+
+
+NO_CLAIM = (
+    "Failed to create PVC, err: pvc mine is not found, the job will be in the Pending state until the PVC is created"
+)
+
+
+async def test_a_job_in_a_namespace_that_is_being_deleted_is_let_go() -> None:
+    job = a_job(phase="Pending")
+    world = World(job, QUEUE, with_group(job), max_retries=0)
+    causes = (StatusCause(reason="NamespaceTerminating"),)
+    refusal = msgspec.structs.replace(status(403, "Forbidden"), details=StatusDetails(causes=causes))
+    world.fakes.log.fail(Forbidden(refusal), "create", PODS, times=None)
+    assert len(await world.look()) == 3
+    assert (len(world.reconciler.inbox), world.result) == (0, DONE)
+
+
+POLICY = (LifecyclePolicy(event="PodFailed", action="RestartJob"),)
+
+
+async def test_a_restart_marks_deletes_writes_the_status_and_drops_the_group() -> None:
+    job = a_job(a_task(replicas=1), phase="Running", policies=POLICY, max_retry=3)
+    world = World(job, QUEUE, with_group(job), a_pod("j-t-0", "Failed"))
+    world.fakes.log.answer(_restarting(job), "update", JOBS)
+    writes = await world.look(failing())
+    assert writes[:4] == ["patch pods j-t-0", "delete pods j-t-0", "status Restarting", "delete podgroups j-u"]
+    assert world.events.seen == [("Normal", "j", "ExecuteAction", "Start to execute action RestartJob ")]
+    mark, delete, written, _ = world.fakes.writes[:4]
+    assert mark.body["metadata"]["annotations"] == {"volcano.sh/controller-out-of-sync": "true"}
+    assert delete.body["preconditions"] == {"uid": "uid-j-t-0"}
+    body = written.body["status"]
+    assert (body["version"], body["retryCount"], body["terminating"]) == (1, 1, 1)
+    assert body["state"]["reason"] == "PodFailed"
+    # then a new group is asked for at once, while the old one may still be in the cache
+    assert writes[4:] == ["create podgroups j-u"]
+
+
+def _restarting(job: Job) -> Job:
+    meta = msgspec.structs.replace(job.metadata, resource_version="6")
+    state = msgspec.structs.replace(job.status.state, phase="Restarting")
+    changed = msgspec.structs.replace(job.status, state=state, version=1, retry_count=1, terminating=1)
+    return msgspec.structs.replace(job, metadata=meta, status=changed)
+
+
+async def test_a_failed_kill_writes_no_status_and_bumps_no_version() -> None:
+    job = a_job(a_task(replicas=1), phase="Running", policies=POLICY, max_retry=3)
+    world = World(job, QUEUE, with_group(job), a_pod("j-t-0", "Failed"))
+    world.fakes.log.fail(ServerError(status(500, "InternalError")), "delete", PODS)
+    with pytest.raises(JobError, match="failed to kill 1 pods of 1"):
+        await world.look(failing())
+    assert world.events.seen[-1][2:] == ("FailedDelete", "Error deleting pods: [refused: InternalError]")
+    assert not world.fakes.log.find("update")
+    assert world.reconciler.inbox.take(KEY) == [failing(), SYNC]
+
+
+@pytest.mark.parametrize("error", [NotFound(status(404, "NotFound")), Conflict(status(409, "Conflict"))])
+@pytest.mark.parametrize("verb", ["patch", "delete"])
+async def test_a_pod_that_is_gone_meanwhile_is_no_failure(error: ApiError, verb: str) -> None:
+    job = a_job(a_task(replicas=1), phase="Running", policies=POLICY, max_retry=3)
+    world = World(job, QUEUE, with_group(job), a_pod("j-t-0", "Failed"))
+    world.fakes.log.fail(error, verb, PODS)
+    world.fakes.log.answer(_restarting(job), "update", JOBS)
+    assert "status Restarting" in await world.look(failing())
+
+
+async def test_conflicts_use_up_no_retry() -> None:
+    job = a_job(phase="Pending")
+    world = World(job, QUEUE, with_group(job), max_retries=0)
+    world.fakes.log.fail(Conflict(status(409, "Conflict")), "update", JOBS, times=None)
+    for _ in range(3):
+        with pytest.raises(Conflict):
+            await world.look()
+    assert world.events.seen == []
+
+
+async def test_a_job_that_failed_too_often_is_terminated() -> None:
+    job = a_job(phase="Pending")
+    world = World(job, QUEUE, with_group(job), max_retries=2)
+    world.fakes.log.fail(Forbidden(status(403, "Forbidden")), "create", PODS, times=None)
+    for _ in range(2):
+        with pytest.raises(JobError):
+            await world.look()
+    writes = await world.look()
+    assert writes[-2:] == ["status Terminating", "delete podgroups j-u"]
+    told = [event[2:] for event in world.events.seen if event[2] == "ExecuteAction"]
+    assert told == [
+        ("ExecuteAction", "Job failed on action SyncJob for retry limit reached"),
+        ("ExecuteAction", "Action SyncJob failed: failed to create 3 pods of 1"),
+    ]
+
+
+async def test_a_job_without_its_queue_waits_and_says_so_once() -> None:
+    job = a_job(phase="Pending")
+    world = World(job)
+    answer = msgspec.structs.replace(
+        job,
+        metadata=msgspec.structs.replace(job.metadata, resource_version="6"),
+        status=msgspec.structs.replace(
+            job.status,
+            state=msgspec.structs.replace(
+                job.status.state, reason="QueueNotFound", message="queue default is not found"
+            ),
+        ),
+    )
+    world.fakes.log.answer(answer, "update", JOBS)
+    assert await world.look() == ["status Pending"]
+    assert world.fakes.writes[0].body["status"]["state"]["message"] == "queue default is not found"
+    assert world.result.again_after == 60
+    assert await world.look() == []
+
+
+@pytest.mark.parametrize(
+    ("spec", "event"),
+    [
+        (
+            {"plugins": {"svc": ()}},
+            ("PluginError", "Execute plugin when job add failed, err: job plugin svc is not available"),
+        ),
+        (
+            {"volumes": (VolumeSpec(mount_path="/d", volume_claim_name="mine"),)},
+            (
+                "PVCError",
+                NO_CLAIM,
+            ),
+        ),
+    ],
+)
+async def test_a_job_that_lacks_something_waits_and_an_event_says_what(
+    spec: Mapping[str, Any], event: tuple[str, str]
+) -> None:
+    world = World(replaced(a_job(phase="Pending"), **spec), QUEUE)
+    assert await world.look() == ["status Pending"]
+    assert world.events.seen == [("Warning", "j", *event)]
+    assert world.result.again_after == 60
+
+
+async def test_a_claim_that_exists_is_noted() -> None:
+    job = replaced(a_job(phase="Pending"), volumes=(VolumeSpec(mount_path="/d", volume_claim_name="mine"),))
+    world = World(job, QUEUE, PersistentVolumeClaim(metadata=ObjectMeta(name="mine", namespace="ns")))
+    assert await world.look() == ["status Pending", "create podgroups j-u"]
+    assert world.fakes.writes[0].body["status"]["controlledResources"] == {"volume-pvc-mine": "mine"}
+
+
+async def test_a_claim_to_be_made_gets_its_name_saved_before_it_is_created() -> None:
+    volume = VolumeSpec(mount_path="/d", volume_claim=PersistentVolumeClaimSpec(access_modes=("ReadWriteOnce",)))
+    job = replaced(a_job(phase="Pending"), volumes=(volume,))
+    world = World(job, QUEUE)
+    named = replaced(job, volumes=(msgspec.structs.replace(volume, volume_claim_name="j-pvc-abc"),))
+    meta = msgspec.structs.replace(job.metadata, resource_version="6")
+    world.fakes.log.answer(msgspec.structs.replace(named, metadata=meta), "patch", JOBS)
+    writes = await world.look()
+    assert writes == [
+        "patch jobs j",
+        "create persistentvolumeclaims j-pvc-abc",
+        "status Pending",
+        "create podgroups j-u",
+    ]
+    pin, name = world.fakes.writes[0].body
+    assert pin == {"op": "test", "path": "/metadata/resourceVersion", "value": "5"}
+    assert (name["path"], name["value"][:6], len(name["value"])) == ("/spec/volumes/0/volumeClaimName", "j-pvc-", 18)
+    (claim,) = world.fakes.log.find("create", PERSISTENT_VOLUME_CLAIMS)
+    assert claim.body["metadata"]["ownerReferences"][0]["uid"] == "u"
+
+
+async def test_a_group_follows_its_job() -> None:
+    job = a_job(phase="Pending")
+    world = World(job, QUEUE, with_group(a_job(a_task(replicas=2), phase="Pending"), "Pending"))
+    assert await world.look() == ["patch podgroups j-u"]
+    assert world.fakes.writes[0].body["spec"]["minMember"] == 3
+
+
+async def test_a_group_of_somebody_else_is_reported() -> None:
+    world = World(a_job(phase="Pending"), QUEUE)
+    world.fakes.log.fail(AlreadyExists(status(409, "AlreadyExists")), "create", POD_GROUPS)
+    foreign = msgspec.structs.replace(a_group(), metadata=ObjectMeta(name="j-u", namespace="ns"))
+    _readable(world, POD_GROUPS.plural, foreign)
+    with pytest.raises(JobError, match="PodGroup j-u exists and is not owned by job ns/j"):
+        await world.look()
+    assert world.events.seen[0][2] == "PodGroupError"
+
+
+async def test_why_the_scheduler_keeps_a_group_waiting_is_told() -> None:
+    job = a_job(phase="Pending")
+    group = with_group(job, "Pending")
+    conditions = (
+        PodGroupCondition(type="Scheduled", status="True", last_transition_time="2026-01-01T00:00:00Z"),
+        PodGroupCondition(
+            type="Unschedulable", status="True", message="no room", last_transition_time="2026-01-02T00:00:00Z"
+        ),
+        PodGroupCondition(type="Scheduled", status="False", last_transition_time="2026-01-03T00:00:00Z"),
+    )
+    group = msgspec.structs.replace(group, status=msgspec.structs.replace(group.status, conditions=conditions))
+    world = World(job, QUEUE, group)
+    assert await world.look() == []
+    text = "PodGroup ns:j unschedulable, reason: no room"
+    assert world.events.seen == [("Warning", "j", "PodGroupPending", text)]
+
+
+async def test_a_queue_that_forwards_marks_job_and_pods() -> None:
+    job = a_job(a_task(replicas=1), phase="Pending")
+    queue = Queue(metadata=ObjectMeta(name="default"), spec=QueueSpec(extend_clusters=(ClusterSpec(name="far"),)))
+    world = World(job, queue, with_group(job))
+    writes = await world.look()
+    assert writes[0] == "patch jobs j"
+    (pod,) = world.fakes.log.find("create", PODS)
+    assert pod.body["metadata"]["labels"]["volcano.sh/job-forwarding"] == "true"
+
+
+async def test_a_command_is_deleted_first_and_carried_out_then() -> None:
+    world = World(a_job(phase="Running"), QUEUE)
+    await world.reconciler.reconcile(Order("ns", "c", "uid-c", "j", "AbortJob"))
+    assert [_short(write) for write in world.fakes.writes] == ["delete commands c"]
+    text = "Start to execute command AbortJob, and clean it up to make sure executed not more than once."
+    assert world.events.seen == [("Normal", "j", "CommandIssued", text)]
+    assert world.woken == [KEY]
+    assert world.reconciler.inbox.take(KEY) == [Request("CommandIssued", action="AbortJob")]
+
+
+@pytest.mark.parametrize("error", [NotFound(status(404, "NotFound")), Conflict(status(409, "Conflict"))])
+async def test_a_command_that_somebody_took_is_not_carried_out(error: ApiError) -> None:
+    world = World(a_job(phase="Running"), QUEUE)
+    world.fakes.log.fail(error)
+    await world.reconciler.reconcile(Order("ns", "c", "uid-c", "j", "AbortJob"))
+    assert (world.events.seen, world.woken) == ([], [])
+
+
+async def test_a_command_for_nobody_is_dropped() -> None:
+    world = World()
+    await world.reconciler.reconcile(Order("ns", "c", "uid-c", "j", "AbortJob"))
+    assert (len(world.fakes.writes), world.woken) == (1, [])
+
+
+PENDING = Request("PodPending", job_uid="u", version=0, target=Target("t", "j-t-0"), pod_uid="uid-j-t-0")
+
+
+def _pending_world() -> World:
+    policy = LifecyclePolicy(event="PodPending", action="RestartPod", timeout="1m0s")
+    job = a_job(
+        a_task(replicas=1),
+        phase="Running",
+        policies=(policy,),
+        max_retry=3,
+        min_available=0,
+        status=with_counts(Pending=1),
+    )
+    pod = a_pod("j-t-0", "Pending")
+    created = (NOW - timedelta(seconds=20)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    pod = msgspec.structs.replace(pod, metadata=msgspec.structs.replace(pod.metadata, creation_timestamp=created))
+    return World(job, QUEUE, with_group(job), pod)
+
+
+async def test_a_delayed_action_waits_from_the_pods_creation_on() -> None:
+    world = _pending_world()
+    assert await world.look(PENDING) == []
+    assert world.events.seen == [("Normal", "j", "ExecuteAction", "Execute action RestartPod after 1m0s")]
+    assert world.result.again_after == 40
+    world.now += 41
+    writes = await world.look()
+    assert writes[:3] == ["patch pods j-t-0", "delete pods j-t-0", "status Restarting"]
+    assert len(world.reconciler.delays) == 0
+
+
+async def test_a_delayed_action_that_fails_is_tried_again_once() -> None:
+    world = _pending_world()
+    await world.look(PENDING)
+    world.now += 41
+    world.fakes.log.fail(ServerError(status(500, "InternalError")), "delete", PODS)
+    with pytest.raises(JobError):
+        await world.look()
+    assert len(world.reconciler.delays) == 0
+    assert PENDING._replace(action="RestartPod") in world.reconciler.inbox.take(KEY)
+    assert world.job().status.retry_count == 0
+
+
+async def test_a_delayed_action_for_a_pod_that_runs_by_then_is_dropped() -> None:
+    world = _pending_world()
+    await world.look(PENDING)
+    world.pods.put(a_pod("j-t-0", "Running"))
+    world.now += 41
+    assert "delete pods j-t-0" not in await world.look()
+    assert len(world.reconciler.delays) == 0
+
+
+async def test_what_was_found_at_the_start_counts_only_where_nothing_reacted() -> None:
+    found = failing()._replace(is_found=True)
+    job = a_job(a_task(replicas=1), phase="Running", policies=POLICY, max_retry=3)
+    world = World(job, QUEUE, with_group(job), a_pod("j-t-0", "Failed"))
+    world.fakes.log.answer(_restarting(job), "update", JOBS)
+    assert "status Restarting" in await world.look(found)
+    job = a_job(a_task(replicas=1), phase="Restarting", policies=POLICY, max_retry=3, status={"failed": 1})
+    world = World(job, QUEUE, with_group(job), a_pod("j-t-0", "Failed"))
+    assert "delete pods j-t-0" not in await world.look(found)
+
+
+async def test_a_job_that_is_gone_is_forgotten() -> None:
+    world = World()
+    world.reconciler.delays.forget(KEY)
+    assert await world.look(failing()) == []
+    world.reconciler.inbox.add(KEY, SYNC)
+    world.reconciler.forget(a_job())
+    assert len(world.reconciler.inbox) == 0
+
+
+async def test_a_status_for_a_job_that_is_gone_is_no_failure() -> None:
+    world = World(a_job(), QUEUE)
+    world.fakes.log.fail(NotFound(status(404, "NotFound")), "update", JOBS)
+    assert "status Pending" in await world.look()
+
+
+def test_a_reader_starts_with_nothing_written() -> None:
+    fresh: Freshest[Job] = World(a_job()).reader.fresh
+    assert len(fresh) == 0

@@ -1,0 +1,314 @@
+"""From changes of objects to requests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from controllers.job.commands import Order
+from controllers.job.reader import POD_INDEXERS, Listers, Reader, owner_uid
+from controllers.job.recent import Recent
+from controllers.job.requests import SYNC, Request, Target
+from controllers.job.watches import BURST_SECONDS, PATIENT, OnCommand, OnJob, OnPod, OnPodGroup, OnWaitedFor
+from generated.batch.v1alpha1 import Job, LifecyclePolicy
+from generated.bus.v1alpha1 import Command
+from generated.core.v1 import ContainerState, ContainerStateTerminated, ContainerStatus, Pod
+from generated.fakes.fakes import Fakes
+from generated.listers.core_v1 import PodLister
+from generated.meta.v1 import ObjectMeta, OwnerReference
+from generated.scheduling.v1beta1 import PodGroup, Queue
+from runtime.lister import Store
+from runtime.objects import Key
+from tests.unit.controllers.job.samples import a_group, a_job, a_pod, a_task, containers, replaced
+
+KEY = Key("ns", "j")
+
+
+class Notes:
+    """What was noted."""
+
+    def __init__(self, job: Job | None = None, *pods: Pod) -> None:
+        self.seen: list[tuple[Key, Request, float]] = []
+        fakes = Fakes(*([job] if job is not None else []))
+        store: Store[Pod] = Store(POD_INDEXERS)
+        for pod in pods:
+            store.put(pod)
+        scheduling = fakes.scheduling_v1beta1
+        listers = Listers(
+            fakes.batch_v1alpha1.jobs,
+            PodLister(store),
+            scheduling.pod_groups,
+            scheduling.queues,
+            fakes.core_v1.persistent_volume_claims,
+        )
+        self.reader = Reader(listers, Recent(lambda: 0.0))
+
+    def __call__(self, key: Key, request: Request, delay: float) -> None:
+        self.seen.append((key, request, delay))
+
+    def event(self) -> str:
+        """The only event noted."""
+        ((key, request, _),) = self.seen
+        assert key == KEY
+        return request.event
+
+
+def newer(pod: Pod) -> Pod:
+    return msgspec.structs.replace(pod, metadata=msgspec.structs.replace(pod.metadata, resource_version="4"))
+
+
+def ended(*codes: int, init: tuple[int, ...] = ()) -> dict[str, Any]:
+    def statuses(values: tuple[int, ...]) -> tuple[ContainerStatus, ...]:
+        return tuple(
+            ContainerStatus(name=f"c{i}", state=ContainerState(terminated=ContainerStateTerminated(exit_code=code)))
+            for i, code in enumerate(values)
+        )
+
+    return {"container_statuses": statuses(codes), "init_container_statuses": statuses(init)}
+
+
+EVICTION = (LifecyclePolicy(event="PodEvicted", action="RestartJob"),)
+ANY = (LifecyclePolicy(event="*", action="CompleteJob"),)
+FAILURE = (LifecyclePolicy(event="TaskFailed", action="RestartJob"),)
+POD = "j-t-0"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "spec", "event"),
+    [
+        (a_pod(POD), a_pod(POD, "Failed"), {}, "PodFailed"),
+        (a_pod(POD, "Failed"), a_pod(POD, "Failed"), {}, "OutOfSync"),
+        (a_pod(POD, "Pending"), a_pod(POD), {}, "PodRunning"),
+        (a_pod(POD), a_pod(POD), {}, "OutOfSync"),
+        (a_pod(POD), a_pod(POD, "Pending"), {}, "PodPending"),
+        (a_pod(POD, "Pending"), a_pod(POD, "Pending"), {}, "OutOfSync"),
+        (a_pod(POD), a_pod(POD, ""), {}, "OutOfSync"),
+        # the task is complete with its last pod only
+        (a_pod(POD), a_pod(POD, "Succeeded"), {"tasks": (a_task(replicas=1),), "policies": ANY}, "TaskCompleted"),
+        (a_pod(POD), a_pod(POD, "Succeeded"), {"tasks": (a_task(replicas=1),)}, "OutOfSync"),
+        (a_pod(POD), a_pod(POD, "Succeeded"), {"tasks": (a_task(replicas=2),), "policies": ANY}, "OutOfSync"),
+        # what the controller does itself is no event
+        (a_pod(POD), a_pod(POD, "Failed", is_marked=True), {}, "OutOfSync"),
+        # an eviction that somebody waits for decides when the pod is gone
+        (a_pod(POD), a_pod(POD, "Failed", is_terminating=True), {"policies": EVICTION}, "OutOfSync"),
+        (a_pod(POD), a_pod(POD, "Failed", is_terminating=True), {}, "PodFailed"),
+        # restarts of containers add up over the task
+        (a_pod(POD), a_pod(POD, container_statuses=containers(2, 1)), {"policies": FAILURE}, "TaskFailed"),
+        (a_pod(POD), a_pod(POD, container_statuses=containers(2)), {"policies": FAILURE}, "OutOfSync"),
+        (a_pod(POD), a_pod(POD, container_statuses=containers(3)), {}, "OutOfSync"),
+        (
+            a_pod(POD),
+            a_pod(POD, container_statuses=containers(9)),
+            {"policies": FAILURE, "tasks": (a_task(max_retry=-1),)},
+            "OutOfSync",
+        ),
+    ],
+)
+def test_an_update_of_a_pod_raises_an_event(old: Pod, new: Pod, spec: dict[str, Any], event: str) -> None:
+    new = newer(new)
+    notes = Notes(replaced(a_job(), **spec), new)
+    OnPod(notes, notes.reader).on_update(old, new)
+    assert notes.event() == event
+
+
+def test_an_update_without_a_change_raises_nothing() -> None:
+    notes = Notes(a_job())
+    OnPod(notes, notes.reader).on_update(a_pod(POD), a_pod(POD, "Failed"))
+    assert notes.seen == []
+
+
+@pytest.mark.parametrize(
+    ("pod", "event", "is_found"),
+    [
+        (a_pod(POD, "Pending"), "PodPending", False),
+        (a_pod(POD), "OutOfSync", False),
+        (a_pod(POD, "Failed"), "PodFailed", True),
+        (a_pod(POD, "Succeeded"), "TaskCompleted", True),
+        (a_pod(POD, "Failed", is_marked=True), "OutOfSync", False),
+    ],
+)
+def test_a_pod_seen_for_the_first_time_raises_what_its_phase_says(
+    pod: Pod, event: str, is_found: bool
+) -> None:  # a column
+    notes = Notes(a_job(), pod)
+    OnPod(notes, notes.reader).on_add(pod, initial=True)
+    ((_, request, delay),) = notes.seen
+    assert (request.event, request.is_found, delay) == (event, is_found, PATIENT)
+
+
+@pytest.mark.parametrize(
+    ("pod", "asked", "event"),
+    [
+        (a_pod(POD), False, "PodEvicted"),
+        (a_pod(POD, "Failed"), False, "PodEvicted"),
+        (a_pod(POD, "Succeeded"), False, "OutOfSync"),
+        (a_pod(POD, is_marked=True), False, "OutOfSync"),
+        (a_pod(POD), True, "OutOfSync"),
+        (a_pod("j-t-3"), False, "OutOfSync"),
+        (a_pod("j-gone-0", task="gone"), False, "PodEvicted"),
+    ],
+)
+def test_a_pod_that_is_gone_was_evicted_unless_the_controller_or_success_ended_it(
+    pod: Pod,
+    asked: bool,
+    event: str,  # a column
+) -> None:
+    notes = Notes(a_job())
+    if asked:
+        notes.reader.recent.deleted("u", pod.metadata.uid)
+    OnPod(notes, notes.reader).on_delete(pod)
+    assert notes.event() == event
+
+
+def test_a_request_says_which_pod_it_is_about() -> None:
+    pod = newer(a_pod(POD, "Failed", version=2, partition="1", **ended(7)))
+    notes = Notes(a_job(), pod)
+    OnPod(notes, notes.reader).on_update(a_pod(POD), pod)
+    assert notes.seen == [
+        (KEY, Request("PodFailed", "", "u", 2, Target("t", POD, "1"), "uid-j-t-0", 7), 0),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("statuses", "policies", "code"),
+    [
+        (ended(3, 4), (), 3),
+        (ended(0, 4), (), 0),
+        (ended(0, 4), (LifecyclePolicy(exit_code=4, action="AbortJob"),), 4),
+        (ended(0, init=(5,)), (LifecyclePolicy(exit_code=4, action="AbortJob"),), 5),
+        ({}, (), 0),
+    ],
+)
+def test_the_exit_code_is_the_first_containers_or_the_first_that_says_something(
+    statuses: dict[str, Any], policies: tuple[LifecyclePolicy, ...], code: int
+) -> None:
+    pod = newer(a_pod(POD, "Failed", **statuses))
+    notes = Notes(a_job(policies=policies), pod)
+    OnPod(notes, notes.reader).on_update(a_pod(POD), pod)
+    assert notes.seen[0][1].exit_code == code
+
+
+def test_plain_looks_are_collected_and_what_policies_hear_of_is_not() -> None:
+    notes = Notes(a_job())
+    handler = OnPod(notes, notes.reader)
+    handler.on_update(a_pod(POD), newer(a_pod(POD)))
+    handler.on_update(a_pod(POD), newer(a_pod(POD, "Failed")))
+    assert [(request == SYNC, delay) for _, request, delay in notes.seen] == [(True, BURST_SECONDS), (False, 0)]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"owner_references": ()},
+        {"owner_references": (OwnerReference(api_version="batch/v1", kind="Job", name="j", uid="u", controller=True),)},
+        {"annotations": {}},
+        {"annotations": {"volcano.sh/job-name": "j", "volcano.sh/task-spec": "t"}},
+        {"annotations": {"volcano.sh/job-name": "j", "volcano.sh/task-spec": "t", "volcano.sh/job-version": "x"}},
+    ],
+)
+def test_pods_that_are_no_jobs_are_ignored(changes: dict[str, Any]) -> None:
+    pod = a_pod(POD)
+    other = msgspec.structs.replace(pod, metadata=msgspec.structs.replace(pod.metadata, **changes))
+    notes = Notes(a_job())
+    handler = OnPod(notes, notes.reader)
+    handler.on_add(other, initial=False)
+    handler.on_update(pod, newer(other))
+    handler.on_delete(other)
+    assert (notes.seen, owner_uid(other), owner_uid(pod)) == ([], "", "u")
+
+
+def test_pods_of_an_earlier_job_of_the_name_complete_no_task() -> None:
+    old = msgspec.structs.replace(a_job(), metadata=ObjectMeta(name="j", namespace="ns", uid="old"))
+    pod = newer(a_pod(POD, "Succeeded", job=old))
+    notes = Notes(a_job(a_task(replicas=1), policies=ANY), pod)
+    OnPod(notes, notes.reader).on_update(a_pod(POD, job=old), pod)
+    assert notes.event() == "OutOfSync"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_noted"),
+    [
+        (a_job(), a_job(), False),
+        (a_job(), a_job(status={"running": 2}), False),
+        (a_job(), a_job(phase="Running"), True),
+        (a_job(), a_job(max_retry=9), True),
+        (
+            a_job(),
+            msgspec.structs.replace(a_job(), metadata=ObjectMeta(name="j", namespace="ns", uid="u", labels={"a": "b"})),
+            True,
+        ),
+    ],
+)
+def test_a_job_is_looked_at_when_its_spec_phase_or_labels_change(
+    old: Job, new: Job, is_noted: bool
+) -> None:  # a column
+    notes = Notes()
+    gone: list[Job] = []
+    OnJob(notes, gone.append).on_update(old, new)
+    assert (notes.seen, gone) == ([(KEY, SYNC, 0)] if is_noted else [], [])
+
+
+def test_a_job_that_takes_the_name_of_another_ends_that_one() -> None:
+    gone: list[Job] = []
+    other = msgspec.structs.replace(a_job(), metadata=ObjectMeta(name="j", namespace="ns", uid="old"))
+    handler = OnJob(Notes(), gone.append)
+    handler.on_update(other, a_job())
+    handler.on_delete(a_job())
+    assert gone == [other, a_job()]
+
+
+def test_jobs_of_the_first_list_are_patient() -> None:
+    notes = Notes()
+    handler = OnJob(notes, lambda _: None)
+    handler.on_add(a_job(), initial=True)
+    handler.on_add(a_job(), initial=False)
+    assert [delay for *_, delay in notes.seen] == [PATIENT, 0]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "events"),
+    [
+        (a_group("Pending"), a_group("Pending"), []),
+        (a_group("Pending"), a_group("Inqueue"), ["OutOfSync"]),
+        (a_group("Running"), a_group("Unknown"), ["Unknown"]),
+    ],
+)
+def test_a_group_that_changes_its_phase_wakes_its_job(old: PodGroup, new: PodGroup, events: list[str]) -> None:
+    notes = Notes(a_job())
+    OnPodGroup(notes, notes.reader).on_update(old, new)
+    assert [(key, request.event) for key, request, _ in notes.seen] == [(KEY, event) for event in events]
+
+
+def test_a_group_without_owner_is_that_of_the_job_of_its_name() -> None:
+    notes = Notes(a_job())
+    bare = PodGroup(metadata=ObjectMeta(name="old", namespace="ns"))
+    OnPodGroup(notes, notes.reader).on_update(bare, msgspec.structs.replace(bare, status=a_group("Running").status))
+    assert notes.seen[0][0] == Key("ns", "old")
+
+
+def test_a_group_that_is_gone_wakes_its_job() -> None:
+    notes = Notes(a_job())
+    notes.reader.recent.created_group("u", a_group())
+    OnPodGroup(notes, notes.reader).on_delete(a_group())
+    assert (notes.seen, notes.reader.recent.group("u", None)) == ([(KEY, SYNC, 0)], None)
+
+
+@pytest.mark.parametrize(("api_version", "is_taken"), [("batch.volcano.sh/v1alpha1", True), ("batch/v1", False)])
+def test_only_commands_for_jobs_are_taken(api_version: str, is_taken: bool) -> None:  # a column
+    orders: list[Order] = []
+    target = OwnerReference(api_version=api_version, kind="Job", name="j")
+    command = Command(metadata=ObjectMeta(name="c", namespace="ns", uid="x"), target=target, action="AbortJob")
+    OnCommand(orders.append).on_add(command, initial=True)
+    OnCommand(orders.append).on_add(Command(metadata=ObjectMeta(name="c")), initial=True)
+    assert orders == ([Order("ns", "c", "x", "j", "AbortJob")] if is_taken else [])
+
+
+def test_a_queue_that_appears_wakes_jobs_that_waited() -> None:
+    notes = Notes()
+    handler = OnWaitedFor(notes, lambda _: [a_job()])
+    handler.on_add(Queue(metadata=ObjectMeta(name="q")), initial=True)
+    assert notes.seen == []
+    handler.on_add(Queue(metadata=ObjectMeta(name="q")), initial=False)
+    assert notes.seen == [(KEY, SYNC, 0)]

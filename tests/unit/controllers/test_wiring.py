@@ -1,0 +1,64 @@
+"""How the job and queue controllers are put together."""
+
+from __future__ import annotations
+
+import pytest
+
+from controllers import CONTROLLERS, job, queue
+from controllers.blueprint import Blueprint, Context
+from controllers.options import Options, feature_gates
+from generated.clients.clientset import Clientset
+from runtime.informers import Informers
+from runtime.recorder import Recorder
+from tests.unit.controllers.fakes import Events
+
+
+def built(blueprint: Blueprint, **gates: bool) -> set[str]:
+    """The kinds that a controller watches."""
+    found = feature_gates()
+    found.set(gates)
+    client = Recorder()
+    context = Context(Clientset(client), Informers(client), Events(), Options(gates=found))
+    controller = blueprint.build(context)
+    assert controller.name == blueprint.name
+    assert set(controller.informers) == set(context.informers)
+    return {informer.resource.plural for informer in controller.informers}
+
+
+QUEUE_KINDS = {"queues", "podgroups", "commands"}
+JOB_KINDS = {"jobs", "pods", "podgroups", "queues", "persistentvolumeclaims", "priorityclasses", "commands"}
+
+
+@pytest.mark.parametrize(
+    ("blueprint", "gates", "kinds"),
+    [
+        (queue.BLUEPRINT, {}, QUEUE_KINDS),
+        (queue.BLUEPRINT, {"QueueCommandSync": False}, QUEUE_KINDS - {"commands"}),
+        (job.BLUEPRINT, {}, JOB_KINDS),
+        (job.BLUEPRINT, {"QueueCommandSync": False}, JOB_KINDS - {"commands"}),
+        (job.BLUEPRINT, {"PriorityClass": False}, JOB_KINDS - {"priorityclasses"}),
+        (job.BLUEPRINT, {"VolcanoJobSupport": False}, JOB_KINDS - {"jobs"}),
+    ],
+)
+async def test_gates_decide_what_is_watched(blueprint: Blueprint, gates: dict[str, bool], kinds: set[str]) -> None:
+    assert built(blueprint, **gates) == kinds
+
+
+async def test_both_controllers_share_their_caches() -> None:
+    client = Recorder()
+    context = Context(Clientset(client), Informers(client), Events(), Options())
+    for blueprint in (job.BLUEPRINT, queue.BLUEPRINT):
+        blueprint.build(context)
+    assert len(list(context.informers)) == len(JOB_KINDS)
+
+
+@pytest.mark.parametrize(("blueprint", "kinds"), [(queue.BLUEPRINT, QUEUE_KINDS), (job.BLUEPRINT, JOB_KINDS)])
+def test_a_controller_may_read_what_it_watches(blueprint: Blueprint, kinds: set[str]) -> None:
+    readable = {
+        resource for rule in blueprint.rules for resource in rule.resources if {"list", "watch"} <= set(rule.verbs)
+    }
+    assert readable == kinds
+
+
+def test_the_process_runs_both() -> None:
+    assert {job.BLUEPRINT, queue.BLUEPRINT} <= set(CONTROLLERS)
