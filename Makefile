@@ -75,6 +75,10 @@ integration: env binaries ## Tests on the real control plane
 test: unit integration ## All tests
 
 ##@ Local control plane
+.PHONY: run
+run: binaries ## Show two gang jobs at work on a local control plane (ARGS=--exit: end when they are done)
+	$(PY) -m hack.run $(ARGS)
+
 .PHONY: up
 up: binaries ## Start a local control plane with simulated nodes
 	$(PY) -m cluster up $(ARGS)

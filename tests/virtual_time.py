@@ -27,7 +27,7 @@ PATIENCE = 5.0
 _SELF_PIPE = 1  # the loop's own wake-up socket is always registered
 
 
-class WaitsForever(RuntimeError):  # named for what happened
+class WaitsForever(RuntimeError):  # noqa: N818  # named for what happened
     """Nothing is ready, no timer is pending and no I/O arrives."""
 
 
@@ -61,7 +61,7 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
     def time(self) -> float:
         return self._jumping.now
 
-    async def shutdown_default_executor(self, timeout: float | None = None) -> None:  # as Python 3.12 calls it
+    async def shutdown_default_executor(self, timeout: float | None = None) -> None:  # noqa: ASYNC109  # as Python 3.12 calls it
         """Wait for threads without a time limit: they end in real time, which virtual time would jump over."""
         await super().shutdown_default_executor()
 

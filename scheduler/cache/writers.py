@@ -20,6 +20,7 @@ from generated.scheduling.v1beta1 import POD_GROUPS, PodGroupPhase
 from runtime import timestamps
 from runtime.errors import ApiError, Conflict, ConnectionFailed, NotFound
 from runtime.patches import MergePatch, StrategicPatch
+from runtime.rbac import Rule
 from scheduler.cache.statuses import GroupStatus, GroupStatuses, TaskStatuses
 from scheduler.decisions import Bind, Evict
 from scheduler.messages import READY
@@ -34,6 +35,12 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+RULES = (
+    Rule("", ("pods/binding",), ("create",)),
+    Rule("", ("pods",), ("get", "delete")),
+    Rule("", ("pods/status",), ("patch",)),
+    Rule("scheduling.volcano.sh", ("podgroups",), ("patch",)),
+)
 BIND_WORKERS = 96
 STATUS_WORKERS = 16
 _EXPECTED = (ApiError, ConnectionFailed)

@@ -38,7 +38,7 @@ def report(request: pytest.FixtureRequest) -> Callable[[str], None]:
 
     def say(line: str) -> None:
         with capture.global_and_fixture_disabled() if capture else contextlib.nullcontext():
-            print(f"  cluster: {line}", flush=True)  # the user waits for this
+            print(f"  cluster: {line}", flush=True)  # noqa: T201  # the user waits for this
 
     return say
 

@@ -59,7 +59,7 @@ async def create(client: Client, namespace: str, *objects: dict[str, Any]) -> No
 
 def mine(informer: Informer[Any]) -> set[str]:
     """Names in the cache, without the one that each namespace gets."""
-    return {key.name for key in informer.lister.keys()} - {"kube-root-ca.crt"}  # a store iterates over objects
+    return {key.name for key in informer.lister.keys()} - {"kube-root-ca.crt"}  # noqa: SIM118  # a store iterates over objects
 
 
 async def test_a_list_of_several_pages_and_the_changes_after_it_are_in_the_cache(

@@ -169,7 +169,7 @@ def test_an_interval_counts_real_time_across_a_clock_change() -> None:
 
 
 def test_a_moment_without_zone_is_refused() -> None:
-    naive = datetime(2024, 1, 1)  # the point of the test
+    naive = datetime(2024, 1, 1)  # noqa: DTZ001  # the point of the test
     for text in ("* * * * *", "@every 1h"):
         with pytest.raises(ValueError, match="no time zone"):
             cron.parse(text).next_after(naive)

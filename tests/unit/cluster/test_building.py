@@ -55,7 +55,7 @@ def go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("kube-apiserver", KUBERNETES["1.34"], "k8s.io/kubernetes/cmd/kube-apiserver", "kubernetes-1.34"),
     ],
 )
-def test_each_binary_is_built_in_its_pinned_module(  # a table's columns
+def test_each_binary_is_built_in_its_pinned_module(  # noqa: PLR0917  # a table's columns
     go: Path, calls: Path, name: str, version: str, package: str, folder: str
 ) -> None:
     lines: list[str] = []

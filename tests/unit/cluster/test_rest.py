@@ -44,7 +44,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if self.path.startswith("/hang-up"):
             self.close_connection = True
 
-    do_GET = do_POST = do_PATCH = do_DELETE = answer  # names of the standard library
+    do_GET = do_POST = do_PATCH = do_DELETE = answer  # noqa: N815  # names of the standard library
 
     def reply(self) -> tuple[int, bytes]:
         _, code, *rest = (*self.path.partition("?")[0].split("/"), "")

@@ -242,7 +242,7 @@ async def test_what_a_version_serves_can_be_asked() -> None:
     assert [received.target for received in server.received] == ["/api/v1", "/apis/example.org/v2"]
 
 
-class LeaseLost(Exception):
+class LeaseLost(Exception):  # noqa: N818
     pass
 
 

@@ -154,7 +154,7 @@ def test_any_text_is_an_integer_or_a_value_error(text: str) -> None:
     try:
         assert INT32.parse(text) == int(text.replace("_", ""), 8 if text.lstrip("+-").startswith("0") else 0)
     except ValueError as error:
-        assert f'"{text}"' in str(error) or "base" in str(error)  # both outcomes are right
+        assert f'"{text}"' in str(error) or "base" in str(error)  # noqa: PT017  # both outcomes are right
 
 
 @given(st.lists(st.from_regex(r"[a-z*+-]+", fullmatch=True)))

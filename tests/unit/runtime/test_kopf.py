@@ -77,7 +77,7 @@ def call(registry: kopf.OperatorRegistry, given: dict[str, Any], kind: str = "ch
     ],
 )
 @pytest.mark.parametrize("resource", [QUEUES, PODS], ids=["custom", "core"])
-def test_a_handler_is_registered_by_the_descriptor_of_its_kind(  # a table's columns
+def test_a_handler_is_registered_by_the_descriptor_of_its_kind(  # noqa: PLR0917  # a table's columns
     registry: kopf.OperatorRegistry,
     operator: Operator,
     resource: Any,
@@ -311,7 +311,7 @@ def test_a_former_value_that_cannot_be_read_does_not_hold_up_the_repaired(
         (POD_GROUPS, "spec.minResources", {"cpu": "4"}, {"cpu": "4"}),
     ],
 )
-def test_a_field_handler_has_typed_values(  # a table's columns
+def test_a_field_handler_has_typed_values(  # noqa: PLR0917  # a table's columns
     registry: kopf.OperatorRegistry, operator: Operator, resource: Any, field: Any, raw: Any, expected: Any
 ) -> None:
     seen: list[Any] = []

@@ -140,7 +140,7 @@ def test_every_view_agrees_with_a_plain_dict(steps: list[tuple[bool, Pod]]) -> N
             model[where] = obj
         else:
             assert pods.remove(where) == model.pop(where, None)
-    assert {where: pods.get(where) for where in pods.keys()} == model  # a store iterates over objects
+    assert {where: pods.get(where) for where in pods.keys()} == model  # noqa: SIM118  # a store iterates over objects
     for namespace in ("", "ns", "other"):
         expected = {id(p) for where, p in model.items() if where.namespace == namespace}
         assert {id(p) for p in pods.list(namespace)} == expected

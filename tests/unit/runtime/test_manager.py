@@ -221,8 +221,8 @@ def test_a_lost_lease_ends_the_process_at_once(capsys: pytest.CaptureFixture[str
 
 
 def _conflicting(lease: MemoryLease) -> Callable[[Lease], Lease]:
-    from runtime.errors import Conflict  # only here
-    from runtime.wire import Status  # only here
+    from runtime.errors import Conflict  # noqa: PLC0415  # only here
+    from runtime.wire import Status  # noqa: PLC0415  # only here
 
     def update(new: Lease) -> Lease:
         if lease.holder == "other":

@@ -182,13 +182,14 @@ async def test_the_flood_at_the_start_holds_up_no_change() -> None:
     assert await drained(subject) == ["changed", "y", "x", "z"]
 
 
-async def test_urgency_is_not_lost_while_a_key_runs() -> None:
+@pytest.mark.parametrize("urgencies", [(True, False), (False, True)])
+async def test_urgency_is_not_lost_while_a_key_runs(urgencies: tuple[bool, bool]) -> None:
     subject = queue()
     subject.add("a")
     await subject.get()
-    subject.add("a", is_urgent=False)
     subject.add("b", is_urgent=False)
-    subject.add("a")
+    for is_urgent in urgencies:
+        subject.add("a", is_urgent=is_urgent)
     subject.done("a")
     assert await drained(subject) == ["a", "b"]
 

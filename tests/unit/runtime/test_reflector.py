@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -16,7 +17,6 @@ from runtime.informer_metrics import EVENTS, FAILURES, InformerMetrics
 from runtime.reflector import Reflector, Scope
 from tests.unit.runtime.models import PODS, Pod, line, pod, text
 from tests.unit.runtime.scripted import HANG, Listing, ScriptedClient, failure
-import itertools
 
 pytestmark = pytest.mark.virtual_time
 

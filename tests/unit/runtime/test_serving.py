@@ -260,7 +260,7 @@ def test_stopping_before_the_start_is_no_error() -> None:
 
 
 def test_tls_is_served_when_a_context_is_given(serving: ServingThread, tmp_path: Path) -> None:
-    from runtime.certs import create_pair, utc_now  # the only test that needs certificates
+    from runtime.certs import create_pair, utc_now  # noqa: PLC0415  # the only test that needs certificates
 
     pair = create_pair(("localhost",), utc_now())
     for name, data in (("tls.crt", pair.cert), ("tls.key", pair.key), ("ca.crt", pair.ca)):

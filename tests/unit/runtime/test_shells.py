@@ -326,7 +326,7 @@ async def test_the_guard_is_asked_before_each_try(open_: Open) -> None:
 
 
 async def test_a_guard_that_refuses_stops_the_write_before_it_is_sent(open_: Open) -> None:
-    class LeaseLost(Exception):
+    class LeaseLost(Exception):  # noqa: N818
         pass
 
     async with ScriptedServer(failure(429)) as server, open_(server) as shell:

@@ -103,7 +103,7 @@ def test_times_print_as_in_the_api() -> None:
 
 @pytest.mark.parametrize("keep_zone", [False, True])
 def test_a_time_without_zone_is_refused(keep_zone: bool) -> None:
-    naive = datetime(2024, 1, 2)  # the point of the test
+    naive = datetime(2024, 1, 2)  # noqa: DTZ001  # the point of the test
     with pytest.raises(ValueError, match="no time zone"):
         timestamps.format_seconds(naive, keep_zone=keep_zone)
     with pytest.raises(ValueError, match="no time zone"):

@@ -96,7 +96,7 @@ async def test_a_bind_passes_the_events_that_wait_for_a_place() -> None:
 
 
 async def test_the_guard_is_asked_when_the_turn_has_come_and_its_refusal_frees_the_place() -> None:
-    class LeaseLost(Exception):
+    class LeaseLost(Exception):  # noqa: N818
         pass
 
     def guard() -> None:

@@ -214,7 +214,7 @@ def test_a_discarded_plan_is_remembered_until_the_session_closes() -> None:
 
 
 def test_a_session_can_not_give_a_task_a_status_that_only_the_server_gives() -> None:
-    from scheduler.state import moves  # the inside of statements
+    from scheduler.state import moves  # noqa: PLC0415  # the inside of statements
 
     session, tasks = two_pods()
     with pytest.raises(ValueError, match="ns/g-w-0: a session never moves a task to Succeeded"):

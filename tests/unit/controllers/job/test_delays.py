@@ -11,7 +11,7 @@ from runtime.objects import Key
 KEY = Key("ns", "j")
 
 
-def delayed(  # a table row
+def delayed(  # noqa: PLR0917  # a table row
     action: str = "RestartPod",
     event: str = "PodPending",
     pod: str = "p",

@@ -90,10 +90,10 @@ def test_images_count_by_size_and_by_how_many_nodes_have_them() -> None:
     node = world.cluster.node_by_name["a"]
     assert node.object is not None
     image = ContainerImage(names=("docker.io/big:latest",), size_bytes=1000 * 2**20)
-    from msgspec.structs import replace  # one use
+    from msgspec.structs import replace  # noqa: PLC0415  # one use
 
     world.cluster.set_node(replace(node.object, status=replace(node.object.status, images=(image,))), node.allocatable)
-    from generated.core.v1 import Container  # one use
+    from generated.core.v1 import Container  # noqa: PLC0415  # one use
 
     wanted = shape(containers=(Container(name="c", image="docker.io/big"),))
     assert rated(scores.image_locality, world, wanted) == [48, 0]

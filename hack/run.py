@@ -1,0 +1,194 @@
+"""
+`make run`: the system at work on a local control plane, in one command.
+
+Starts etcd, kube-apiserver, kube-controller-manager and simulated nodes, the controller manager and the scheduler beside
+them, submits two gang jobs of which only one fits at first, and shows how they come along. With `--exit` everything is
+taken down again, and the exit code says whether both jobs finished as they should.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from cluster import ControlPlane, NodePool
+
+ROOT = Path(__file__).resolve().parents[1]
+JOBS = "/apis/batch.volcano.sh/v1alpha1/namespaces/default/jobs"
+GROUPS = "/apis/scheduling.volcano.sh/v1beta1/namespaces/default/podgroups"
+QUEUES = "/apis/scheduling.volcano.sh/v1beta1/queues"
+SAMPLE = ROOT / "hack" / "samples" / "jobs.yaml"
+LIMIT = 180.0
+"""Seconds after which the sample counts as stuck."""
+INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the sample; gives the exit code."""
+    parser = argparse.ArgumentParser(prog="make run ARGS=...", description=__doc__)
+    parser.add_argument("--exit", action="store_true", help="take everything down when the sample has finished")
+    parser.add_argument("--nodes", type=int, default=10, help="simulated nodes of 8 cpu (default: 10)")
+    options = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory(prefix="stromboli-run-") as directory:
+        plane = ControlPlane("run", directory=Path(directory) / "cluster", report=_say)
+        with plane:
+            plane.add_nodes(NodePool(options.nodes))
+            return _run(plane, Path(directory), stays=not options.exit)
+
+
+def _run(plane: ControlPlane, directory: Path, *, stays: bool) -> int:
+    crds = sorted((ROOT / "config" / "crd" / "bases").glob("*.yaml"))
+    plane.apply_crds(document for path in crds for document in yaml.safe_load_all(path.read_text()) if document)
+    _say(f"{len(crds)} kinds are served")
+    components = [
+        _start("scheduler", plane, directory, "--scheduler-conf", str(ROOT / "hack" / "samples" / "scheduler.conf")),
+        _start("controllers", plane, directory),
+    ]
+    try:
+        _submit(plane)
+        finished = _follow(plane)
+        if stays and finished:
+            _invite(plane)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    else:
+        return 0 if finished else 1
+    finally:
+        for component in components:
+            component.terminate()
+        for component in components:
+            component.wait(30)
+
+
+def _start(module: str, plane: ControlPlane, directory: Path, *flags: str) -> subprocess.Popen[bytes]:
+    log = directory / f"{module}.log"
+    _say(f"{module}: log in {log}")
+    command = [
+        sys.executable,
+        "-m",
+        module,
+        "--kubeconfig",
+        str(plane.kubeconfig),
+        "--leader-elect=false",
+        "-v=2",
+        *flags,
+    ]
+    with log.open("wb") as output:
+        return subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=output)
+
+
+def _submit(plane: ControlPlane) -> None:
+    _wait_for_queue(plane)
+    for job in yaml.safe_load_all(SAMPLE.read_text()):
+        plane.api.create(JOBS, job)
+        _say(f"submitted job {job['metadata']['name']}: {sum(task['replicas'] for task in job['spec']['tasks'])} pods")
+
+
+def _wait_for_queue(plane: ControlPlane) -> None:
+    until = time.monotonic() + LIMIT
+    while time.monotonic() < until:
+        queues = {queue["metadata"]["name"]: queue for queue in plane.api.get(QUEUES)["items"]}
+        if queues.get("default", {}).get("status", {}).get("state") == "Open":
+            return
+        time.sleep(0.2)
+    raise SystemExit("the default queue did not open: see the logs named above")
+
+
+def _follow(plane: ControlPlane) -> bool:
+    """Show the jobs until all are finished; whether they finished as they should."""
+    display = _Display()
+    until = time.monotonic() + LIMIT
+    while time.monotonic() < until:
+        jobs = plane.api.get(JOBS)["items"]
+        display.show(_rows(jobs, plane.api.get(GROUPS)["items"]))
+        phases = {job["metadata"]["name"]: _phase(job) for job in jobs}
+        if jobs and all(phase == "Completed" for phase in phases.values()):
+            _say("both jobs are completed")
+            return True
+        if any(phase in {"Failed", "Terminated", "Aborted"} for phase in phases.values()):
+            break
+        time.sleep(0.3)
+    _say("the sample did not finish as it should")
+    return False
+
+
+def _phase(job: dict[str, Any]) -> str:
+    return str(job.get("status", {}).get("state", {}).get("phase", ""))
+
+
+def _rows(jobs: list[dict[str, Any]], groups: list[dict[str, Any]]) -> list[tuple[str, ...]]:
+    why = {
+        group["metadata"]["ownerReferences"][0]["name"]: _why(group)
+        for group in groups
+        if group["metadata"].get("ownerReferences")
+    }
+    return [
+        (
+            name := job["metadata"]["name"],
+            _phase(job) or "-",
+            str(job.get("status", {}).get("running", 0)),
+            str(job.get("status", {}).get("succeeded", 0)),
+            why.get(name, "") if _phase(job) == "Pending" else "",
+        )
+        for job in jobs
+    ]
+
+
+def _why(group: dict[str, Any]) -> str:
+    conditions = group.get("status", {}).get("conditions", [])
+    return next((held.get("message", "") for held in conditions if held["type"] == "Unschedulable"), "")
+
+
+class _Display:
+    """A table that is drawn over in a terminal, a line a change elsewhere."""
+
+    HEAD = ("JOB", "PHASE", "RUNNING", "SUCCEEDED", "WHY IT WAITS")
+
+    def __init__(self) -> None:
+        self._shown: list[tuple[str, ...]] = []
+        self._drawn = 0
+
+    def show(self, rows: list[tuple[str, ...]]) -> None:
+        """Show the rows if they changed."""
+        if rows == self._shown:
+            return
+        if sys.stdout.isatty():
+            self._draw([self.HEAD, *rows])
+        else:
+            for row in rows:
+                if row not in self._shown:
+                    _say("  ".join(f"{cell:<10}" for cell in row).rstrip())
+        self._shown = rows
+
+    def _draw(self, rows: list[tuple[str, ...]]) -> None:
+        if self._drawn:
+            sys.stdout.write(f"\x1b[{self._drawn}A\x1b[J")
+        for row in rows:
+            sys.stdout.write("  ".join(f"{cell[:80]:<10}" for cell in row).rstrip() + "\n")
+        sys.stdout.flush()
+        self._drawn = len(rows)
+
+
+def _invite(plane: ControlPlane) -> None:
+    _say("the control plane stays until Ctrl-C; go on in another terminal:")
+    print(f"  export KUBECONFIG={plane.kubeconfig}")
+    print("  kubectl get vcjob,podgroup,pods")
+    print(f"  kubectl delete vcjob --all && kubectl apply -f {SAMPLE.relative_to(ROOT)}")
+    while True:
+        time.sleep(3600)
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
