@@ -9,6 +9,7 @@ taken down again, and the exit code says whether both jobs finished as they shou
 from __future__ import annotations
 
 import argparse
+import signal
 import subprocess
 import sys
 import tempfile
@@ -37,6 +38,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--exit", action="store_true", help="take everything down when the sample has finished")
     parser.add_argument("--nodes", type=int, default=10, help="simulated nodes of 8 cpu (default: 10)")
     options = parser.parse_args(arguments)
+    if options.nodes < 1:
+        parser.error("--nodes: the sample needs at least one node")
+    signal.signal(signal.SIGTERM, _interrupt)  # so that it cleans up as at Ctrl-C
+    try:
+        return _on_a_plane(options)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def _interrupt(number: int, frame: object) -> None:
+    del number, frame
+    raise KeyboardInterrupt
+
+
+def _on_a_plane(options: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory(prefix="stromboli-run-") as directory:
         plane = ControlPlane("run", directory=Path(directory) / "cluster", report=_say)
         with plane:
@@ -57,9 +73,6 @@ def _run(plane: ControlPlane, directory: Path, *, stays: bool) -> int:
         finished = _follow(plane)
         if stays and finished:
             _invite(plane)
-    except KeyboardInterrupt:
-        return INTERRUPTED
-    else:
         return 0 if finished else 1
     finally:
         for component in components:

@@ -13,6 +13,8 @@ from typing import Any
 
 import yaml
 
+from runtime import errors
+
 DEFAULT = """\
 actions: "enqueue, allocate, backfill"
 tiers:
@@ -59,7 +61,7 @@ SWITCHES: Mapping[str, bool] = {
 """The switches of a plugin option and what an absent one means. Mind the two spellings."""
 
 
-class ConfigError(Exception):
+class ConfigError(errors.ConfigError):
     """The configuration can't be used; the message says what is wrong and where."""
 
 

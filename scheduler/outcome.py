@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from scheduler.state.job import Job
     from scheduler.state.task import Task
 
+_WAITING = (Status.PENDING, Status.ALLOCATED, Status.PIPELINED)
 GANG_READY = "tasks in gang are ready to be scheduled"
 
 
@@ -71,8 +72,7 @@ def outcome(session: Session, jobs: Iterable[Job]) -> Outcome:
     for job in jobs:
         result = _job_outcome(session, job)
         job_outcomes.append(result)
-        if result.event:
-            task_outcomes += _task_outcomes(session, job)
+        task_outcomes += _task_outcomes(session, job)
     return Outcome(tuple(job_outcomes), tuple(task_outcomes))
 
 
@@ -120,10 +120,12 @@ def _phase(session: Session, job: Job, *, is_unschedulable: bool) -> str:
 
 
 def _task_outcomes(session: Session, job: Job) -> list[TaskOutcome]:
+    if not any(job.counts[status] for status in _WAITING):
+        return []
     outcomes: list[TaskOutcome] = []
     whole = ""
     for task in job.tasks.values():
-        if task.status not in {Status.PENDING, Status.ALLOCATED, Status.PIPELINED} or task.is_gated:
+        if task.status not in _WAITING or task.is_gated:
             continue
         found = messages.task_reason(session, task)
         message = found.message

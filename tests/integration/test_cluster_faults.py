@@ -124,7 +124,7 @@ def test_the_api_server_can_be_killed_and_started_with_its_data(directory: Path)
         assert used_ports(plane) == old_ports
         assert wait_until(lambda: plane.api.get(f"{PODS}/before")["status"]["phase"] == "Succeeded", PATIENCE)
         plane.api.create(PODS, pod("after", **{RUN_SECONDS: "0"}))
-        assert wait_until(lambda: plane.api.get(f"{PODS}/after")["status"]["phase"] == "Succeeded", 20)
+        assert wait_until(lambda: plane.api.get(f"{PODS}/after")["status"]["phase"] == "Succeeded", PATIENCE)
 
 
 def test_a_change_that_a_crash_swallowed_is_made_up_for(directory: Path) -> None:
