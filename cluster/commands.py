@@ -57,17 +57,17 @@ def up(arguments: argparse.Namespace) -> int:
         _say(f'use it: eval "$(python -m cluster env{place})"   end it: python -m cluster down{place}')
         return 0
     _say("Ctrl-C ends it")
-    return _stay(plane)
+    return _stay(plane, arguments)
 
 
 def down(arguments: argparse.Namespace) -> int:
     """End one; fine when nothing runs."""
     plane = _plane(arguments)
     if not plane.layout.root.exists():
-        _say(f"control plane {plane.name!r} does not run: there is no {plane.layout.root}")
+        _say(f"{_title(arguments)} does not run: there is no {plane.layout.root}")
         return 0
     plane.stop()
-    _say(f"control plane {plane.name!r} is down")
+    _say(f"{_title(arguments)} is down")
     return 0
 
 
@@ -82,7 +82,7 @@ def status(arguments: argparse.Namespace) -> int:
     plane = _plane(arguments)
     state = plane.status()
     if state.facts is None or state.processes is None or not state.is_running:
-        _say(f"control plane {plane.name!r} does not run: {state.problem}")
+        _say(f"{_title(arguments)} does not run: {state.problem}")
         return 1
     facts = state.facts
     since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(facts.created))
@@ -102,12 +102,12 @@ def env(arguments: argparse.Namespace) -> int:
     plane = _plane(arguments)
     state = plane.status()
     if state.facts is None or not state.is_running:
-        raise NotRunningError(f"control plane {plane.name!r} does not run: {state.problem}")
+        raise NotRunningError(f"{_title(arguments)} does not run: {state.problem}")
     exports = {
         "KUBECONFIG": str(plane.kubeconfig),
         # What Kubebuilder's test environment reads to use a running cluster.
         "USE_EXISTING_CLUSTER": "true",
-        "STROMBOLI_CLUSTER": plane.name,
+        flags.NAME_VARIABLE: plane.name,
         "STROMBOLI_API_SERVER": plane.server,
         "STROMBOLI_ETCD": f"http://{components.HOST}:{state.facts.etcd_port}",
         "STROMBOLI_KUBERNETES": state.facts.options.kubernetes,
@@ -158,24 +158,24 @@ def _leave_running(plane: ControlPlane, arguments: argparse.Namespace) -> int:
     facts = plane.status().facts
     if facts is not None and facts.options != plane.options:
         raise AlreadyRunningError(
-            f"control plane {plane.name!r} runs already, with other options; "
+            f"{_title(arguments)} runs already, with other options; "
             f"take it down first, or start another one under another --name"
         )
-    _say(f"control plane {plane.name!r} runs already; kubeconfig: {plane.kubeconfig}")
+    _say(f"{_title(arguments)} runs already; kubeconfig: {plane.kubeconfig}")
     if arguments.nodes:
         _say(f"its nodes stay as they are; to add some: python -m cluster nodes{_place(arguments)} --nodes ...")
     return 0
 
 
-def _stay(plane: ControlPlane) -> int:
+def _stay(plane: ControlPlane, arguments: argparse.Namespace) -> int:
     """Watch over it until Ctrl-C, or until it ends."""
     try:
         while plane.status().is_running:
             time.sleep(_WATCH_SECONDS)
-        raise ClusterError(f"control plane {plane.name!r} {plane.status().problem}; logs are in {plane.layout.logs}")
+        raise ClusterError(f"{_title(arguments)} {plane.status().problem}; logs are in {plane.layout.logs}")
     except KeyboardInterrupt:
         plane.stop()
-        _say(f"control plane {plane.name!r} is down")
+        _say(f"{_title(arguments)} is down")
         return 0
 
 
@@ -192,6 +192,11 @@ def _count_nodes(plane: ControlPlane) -> str:
         for condition in node["status"].get("conditions", ())
     )
     return f"{len(found)}, {ready} ready"
+
+
+def _title(arguments: argparse.Namespace) -> str:
+    """The control plane in messages, by what the user called it."""
+    return f"control plane {arguments.name!r}" if arguments.dir is None else f"the control plane in {arguments.dir}"
 
 
 def _place(arguments: argparse.Namespace) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -12,11 +13,13 @@ from cluster import versions
 from cluster.annotations import EXIT_CODE, GPU, RUN_SECONDS
 from cluster.binaries import NAMES
 from cluster.errors import UsageError
-from cluster.nodes import QUANTITY, NodePool, Taint
+from cluster.nodes import MOST_NODES, QUANTITY, NodePool, Taint
 from cluster.options import Options
 
 _WAIT_SECONDS: Final = 60.0
 
+NAME_VARIABLE: Final = "STROMBOLI_CLUSTER"
+"""Set by `env`: the commands of that shell are about the same control plane."""
 _DESCRIPTION = """\
 A local control plane: real etcd, kube-apiserver and kube-controller-manager on loopback, with simulated nodes.
 Pods bound to these nodes run and become ready; annotations say for how long and how they end
@@ -83,6 +86,9 @@ def node_pools(arguments: argparse.Namespace) -> list[NodePool]:
     for flag, count in (("--racks", arguments.racks), ("--zones", arguments.zones)):
         if count < 0:
             raise UsageError(f"{flag} {count}: how many, or 0 for none")
+    pools = [NodePool.parse(text) for text in arguments.nodes]
+    if (total := sum(pool.count for pool in pools)) > MOST_NODES:
+        raise UsageError(f"--nodes: {total} nodes altogether, at most {MOST_NODES} can be simulated")
     labels = dict(_pairs("--label", arguments.label))
     taints = tuple(Taint.parse(text) for text in arguments.taint)
     return [
@@ -94,7 +100,7 @@ def node_pools(arguments: argparse.Namespace) -> list[NodePool]:
             racks=arguments.racks,
             zones=arguments.zones,
         )
-        for pool in map(NodePool.parse, arguments.nodes)
+        for pool in pools
     ]
 
 
@@ -130,7 +136,8 @@ def _add_up(command: argparse.ArgumentParser) -> None:
 
 
 def _add_place(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--name", default="default", help="which one, when several run (default: default)")
+    chosen = os.environ.get(NAME_VARIABLE) or "default"
+    command.add_argument("--name", default=chosen, help=f"which one, when several run (default: {chosen})")
     command.add_argument("--dir", type=Path, help="state directory (default: by name under ~/.local/state/stromboli)")
 
 

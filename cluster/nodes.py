@@ -11,6 +11,8 @@ from cluster.annotations import GPU, HOSTNAME, MANAGED_NODE, MANAGED_NODE_VALUE,
 from cluster.errors import UsageError
 
 QUANTITY: Final = re.compile(r"[0-9]+(\.[0-9]+)?(m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?")
+MOST_NODES: Final = 20_000
+"""Simulated nodes of one control plane at most: four times what Kubernetes promises to carry."""
 _EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _PREFIX = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?")
 _PLAIN: Final = ("cpu", "memory", "pods", "ephemeral-storage")
@@ -67,6 +69,8 @@ class NodePool:
         count, _, rest = text.partition(":")
         if not count.isdecimal():
             raise UsageError(f"--nodes {text!r}: begins with the number of nodes, such as 4 or 4:cpu=32,memory=128Gi")
+        if len(count.lstrip("0")) > len(str(MOST_NODES)) or int(count) > MOST_NODES:
+            raise UsageError(f"--nodes {text!r}: at most {MOST_NODES} nodes can be simulated")
         resources: dict[str, str] = {}
         prefix = "node"
         for pair in filter(None, rest.split(",")):

@@ -1,8 +1,8 @@
 """
 The generator's command line: `python -m codegen generate [--check]`, `create ...`, `vendor --k8s v1.36.1`.
 
-Exit codes: 0 done or up to date, 1 generated files are out of date, 2 sources or arguments have mistakes, or sources
-can't be had.
+Exit codes: 0 done or up to date, 1 generated files are out of date, 2 sources or arguments have mistakes, sources
+can't be had, or a file can't be read or written.
 """
 
 from __future__ import annotations
@@ -34,6 +34,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return MISTAKES
     except VendorError as error:
         _say(f"{error}; nothing was written", sys.stderr)
+        return MISTAKES
+    except OSError as error:
+        _say(f"{error.filename or 'a file'} can't be read or written: {error.strerror or error}", sys.stderr)
         return MISTAKES
     return code
 

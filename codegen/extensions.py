@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from codegen.kinds import read_kinds
+from codegen.kinds import GROUP, VERSION, package_fault, read_kinds
 from codegen.problems import Problem, hint
 from codegen.project import Kind, Schema
 from codegen.schema import map_children
@@ -24,6 +24,12 @@ class Sources:
     """Kinds and components while they are being collected."""
 
     kinds: list[Kind] = field(default_factory=list)
+    external: list[Kind] = field(default_factory=list)
+    """Kinds of Kubernetes: their groups are taken."""
+    groups: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """Module -> the whole group that it stands for, and the file that said so first."""
+    additions: list[tuple[str, str, str]] = field(default_factory=list)
+    """(module, group, file) of each extension file that adds components."""
     components: dict[str, Schema] = field(default_factory=dict)
     origins: dict[str, str] = field(default_factory=dict)
 
@@ -31,6 +37,31 @@ class Sources:
         """Take a new component; `file` wrote it."""
         self.components[name] = schema
         self.origins[name] = file
+
+    def claim(self, document: Schema, module: str, file: str, *, is_core: bool = False) -> Problem | None:
+        """Tie the module to the document's whole group; a problem when it belongs to another group already."""
+        for kind in (*self.kinds, *self.external):
+            self.groups.setdefault(kind.module, (kind.group or "core", kind.file))
+        group: str = document["group"]
+        if is_core and "." in group and not group.endswith(".k8s.io"):
+            self.groups.setdefault(module, (module.split(".", 1)[0], "Kubernetes"))
+        owner, where = self.groups.setdefault(module, (group, file))
+        if owner == group:
+            return None
+        message = f"{group!r} is not {owner!r}, which the module {module} is made for ({where})"
+        return Problem(file, "group", f"{message}: name that group, or change the version or the group's first label")
+
+    def strangers(self) -> list[Problem]:
+        """Extension files that add to a group version which neither schema files nor kinds have."""
+        known = {kind.module for kind in (*self.kinds, *self.external)}
+        known |= {name.rsplit(".", 1)[0] for name, file in self.origins.items() if "/extensions/" not in file}
+        problems = []
+        for module, group, file in self.additions:
+            if module not in known:
+                version = module.split(".", 1)[1]
+                message = f"there is no {group}/{version}, and no kind of it comes with an extension"
+                problems.append(Problem(file, "group", f"{message}: correct group and version, or add `kinds`"))
+        return problems
 
 
 def module_of(document: dict[str, Any], file: str, problems: list[Problem]) -> str:
@@ -40,6 +71,13 @@ def module_of(document: dict[str, Any], file: str, problems: list[Problem]) -> s
         if not isinstance(value, str) or not value:
             problems.append(Problem(file, key, "is missing: name the API group and version of the components"))
             return ""
+    for key, value, shape in (("group", group, GROUP), ("version", version, VERSION)):
+        if not shape.fullmatch(str(value)):
+            problems.append(Problem(file, key, f"{value!r} doesn't match {shape.pattern}"))
+            return ""
+    if fault := package_fault(str(group)):
+        problems.append(Problem(file, "group", fault))
+        return ""
     return f"{str(group).split('.', 1)[0]}.{version}"
 
 
@@ -72,6 +110,13 @@ def merge(
     module = module_of(document, file, problems) if components else ""
     if not module:
         return
+    is_core = any(name.startswith(f"{module}.") for name in core)
+    foreign = sources.claim(document, module, file, is_core=is_core)
+    if foreign is not None:
+        problems.append(foreign)
+        return
+    if not is_core:
+        sources.additions.append((module, document["group"], file))
     for name, addition in components.items():
         dotted = f"{module}.{name}"
         schema = qualified(addition, module)

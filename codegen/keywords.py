@@ -52,7 +52,7 @@ def _is_schema_or_flag(value: Any) -> bool:
 
 
 def _is_named_schemas(value: Any) -> bool:
-    return isinstance(value, dict) and all(isinstance(inner, dict) for inner in value.values())
+    return isinstance(value, dict) and "" not in value and all(isinstance(inner, dict) for inner in value.values())
 
 
 def _is_schemas(value: Any) -> bool:
@@ -107,7 +107,7 @@ _SHAPES: dict[str, tuple[Callable[[Any], bool], str, tuple[str, ...]]] = {
     "nullable": (_is_flag, "true or false", ()),
     "oneOf": (_is_schemas, "a list of schemas", ()),
     "pattern": (_is_text, "a regular expression in RE2 syntax", ("string",)),
-    "properties": (_is_named_schemas, "a mapping of field names to schemas", ("object",)),
+    "properties": (_is_named_schemas, "a mapping of field names, which are never empty, to schemas", ("object",)),
     "required": (_is_names, "a list of field names, each once", ("object",)),
     "title": (_is_line, "one line of text", ()),
     "type": (lambda value: value in TYPES, f"one of {', '.join(TYPES)}", ()),
@@ -210,13 +210,19 @@ def _fields(node: Schema, resolved: Schema) -> Iterator[Fault]:
     properties = resolved.get("properties")
     if "required" in node and isinstance(node["required"], list):
         for name in node["required"]:
-            if isinstance(properties, dict) and name not in properties:
-                yield "required", f"there is no field {name!r} here{hint(str(name), properties)}"
+            if isinstance(name, str) and isinstance(properties, dict) and name not in properties:
+                yield "required", f"there is no field {name!r} here{hint(name, properties)}"
     keyed = resolved.get("x-kubernetes-list-type") == "map"
     if keyed and not resolved.get("x-kubernetes-list-map-keys"):
         yield "x-kubernetes-list-map-keys", "is missing: a list of type map needs the fields that identify an item"
     if "x-kubernetes-list-map-keys" in node and not keyed:
         yield "x-kubernetes-list-map-keys", "needs `x-kubernetes-list-type: map` beside it"
+
+
+def _names(node: Schema, keyword: str) -> list[str]:
+    """The names that a keyword lists; none when its shape is wrong, which is told elsewhere."""
+    value: Any = node.get(keyword)
+    return list(value) if _is_names(value) else []
 
 
 def list_faults(resolved: Schema, items: Schema, key_field: Callable[[str], Schema | None]) -> Iterator[Fault]:
@@ -228,13 +234,13 @@ def list_faults(resolved: Schema, items: Schema, key_field: Callable[[str], Sche
             if kind not in SCALARS and not items.get("x-kubernetes-int-or-string") and not atomic:
                 yield "x-kubernetes-list-type", "items of a set must be scalars or atomic"
         case "map":
-            for key in resolved.get("x-kubernetes-list-map-keys", ()):
+            for key in _names(resolved, "x-kubernetes-list-map-keys"):
                 field = key_field(key)
                 if field is None:
                     yield "x-kubernetes-list-map-keys", f"items have no field {key!r}"
                 elif type_of(field) not in SCALARS and not field.get("x-kubernetes-int-or-string"):
                     yield "x-kubernetes-list-map-keys", f"{key!r} must be a scalar to identify an item"
-                elif key not in items.get("required", ()) and "default" not in field:
+                elif key not in _names(items, "required") and "default" not in field:
                     yield (
                         "x-kubernetes-list-map-keys",
                         f"{key!r} identifies an item: make it required or give it a default",

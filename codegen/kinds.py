@@ -7,6 +7,7 @@ share a name that the API server keeps unique).
 
 from __future__ import annotations
 
+import keyword
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -30,8 +31,12 @@ _FAILURE_POLICIES = ("Fail", "Ignore")
 _OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
 _SCOPES = ("Namespaced", "Cluster")
 _LABEL = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
-_GROUP = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)+")
-_VERSION = re.compile(r"v[1-9][0-9]*((alpha|beta)[1-9][0-9]*)?")
+_DNS_LABEL = r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
+_GROUP = re.compile(rf"{_DNS_LABEL}(\.{_DNS_LABEL})+")
+_EXTERNAL_GROUP = re.compile(rf"({_DNS_LABEL}(\.{_DNS_LABEL})*)?")
+GROUP = re.compile(rf"{_DNS_LABEL}(\.{_DNS_LABEL})*")
+"""A group as schema files write it: `core` and `meta` stand for what has no group."""
+VERSION = re.compile(r"v[1-9][0-9]*((alpha|beta)[1-9][0-9]*)?")
 _KIND = re.compile(r"[A-Z][A-Za-z0-9]{0,62}")
 _SHORT_NAME = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 _DESCRIPTIONS = re.compile(r"keep|drop|max [1-9][0-9]*")
@@ -120,9 +125,14 @@ def _kind(entry: _Entry, *, external: bool) -> Kind:
     for key in hooks.keys() - {"mutate", "validate"}:
         entry.wrong(f"webhooks.{key}", "unknown key; known: mutate, validate")
     kind = entry.text("kind", shape=_KIND)
+    if keyword.iskeyword(kind):
+        entry.wrong("kind", f"{kind!r} names a Python class, and is a keyword of Python: choose another")
+    group = entry.text("group", "" if external else None, _EXTERNAL_GROUP if external else _GROUP)
+    if fault := package_fault(group):
+        entry.wrong("group", fault)
     return Kind(
-        group=entry.text("group", "" if external else None, None if external else _GROUP),
-        version=entry.text("version", shape=_VERSION),
+        group=group,
+        version=entry.text("version", shape=VERSION),
         kind=kind,
         plural=entry.text("plural", shape=_LABEL),
         singular=entry.text("singular", kind.lower(), _LABEL),
@@ -140,6 +150,14 @@ def _kind(entry: _Entry, *, external: bool) -> Kind:
         external=external,
         file=entry.file,
     )
+
+
+def package_fault(group: str) -> str:
+    """What is wrong with the first label of a group as the name of a Python package; empty when nothing is."""
+    short = group.split(".", 1)[0]
+    if not short or (short.isidentifier() and not keyword.iskeyword(short)):
+        return ""
+    return f"{short!r} names a Python package: use lower-case letters and digits, and no keyword of Python"
 
 
 def _short_names(entry: _Entry) -> tuple[str, ...]:
@@ -218,10 +236,16 @@ def _webhook(entry: _Entry, key: str, hooks: Mapping[str, Any]) -> Webhook | Non
 
 
 def clashes(kinds: Iterable[Kind]) -> list[Problem]:
-    """Names that must be unique and aren't: kinds and their names in a group, paths and names of webhooks."""
+    """Names that must be unique and aren't: kinds and their names in a group, paths and names of webhooks, modules."""
     problems = []
     owners: dict[tuple[str, str, str], Kind] = {}
+    modules: dict[str, Kind] = {}
     for kind in kinds:
+        first = modules.setdefault(kind.module, kind)
+        if first.group != kind.group:
+            pair = " and ".join(sorted((first.api_version, kind.api_version)))
+            message = f"{pair} would share the module {kind.module}: change a version or the first label of a group"
+            problems.append(Problem(kind.file, f"[{kind.kind}].group", message))
         for what, scope, name in sorted(_unique_names(kind)):
             other = owners.setdefault((what, scope, name), kind)
             if other is not kind:

@@ -40,9 +40,10 @@ def load(root: Path) -> Project:
     unknown = head.keys() - {"domain", "kinds", "external"}
     problems += [Problem(PROJECT_FILE, key, "unknown key; known: domain, kinds, external") for key in unknown]
     core = _core(root, problems)
-    sources = extensions.Sources(kinds=kinds)
+    sources = extensions.Sources(kinds=kinds, external=external)
     is_whole = _add_files(sources, root, core, problems)
     problems += clashes([*sources.kinds, *external])
+    problems += sources.strangers() if is_whole else []
     project = Project(
         domain=str(head.get("domain", "")),
         kinds=tuple(sources.kinds),
@@ -74,7 +75,7 @@ def _document(path: Path, root: Path, problems: list[Problem]) -> dict[str, Any]
 
 def _add_files(sources: extensions.Sources, root: Path, core: dict[str, Schema], problems: list[Problem]) -> bool:
     """Add all schema files, then the extensions; tells whether every file could be read."""
-    schemas = sorted((root / "api").glob("*/v*.yaml"))
+    schemas = sorted(path for path in (root / "api").glob("*/v*.yaml") if path.parent.name != "extensions")
     is_whole = True
     for path in (*schemas, *sorted((root / "api" / "extensions").glob("*.yaml"))):
         document = _document(path, root, problems)
@@ -95,6 +96,8 @@ def _add_schemas(sources: extensions.Sources, document: dict[str, Any], file: st
     if module and module != place:
         message = f"group and version say {module}, the file's place says {place}: make them agree"
         problems.append(Problem(file, "group", message))
+    elif module and (foreign := sources.claim(document, module, file)):
+        problems.append(foreign)
     for name, schema in extensions.components_of(document, file, problems).items():
         sources.define(f"{module}.{name}", extensions.qualified(schema, module), file)
 

@@ -65,8 +65,12 @@ def _runnable(name: str, controller: Controller[object]) -> Runnable:
 
 
 def entry() -> None:
-    """The console script."""
-    sys.exit(main())
+    """The console script. Ctrl-C before the manager takes the signals over ends it as shells expect, without words."""
+    try:
+        code = main()
+    except KeyboardInterrupt:
+        code = 130
+    sys.exit(code)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ import aiohttp
 from runtime.errors import ConfigError
 from runtime.kubeconfig import ClientConfig
 from runtime.sockets import new_socket
+from runtime.urls import shown
 
 logger = logging.getLogger(__name__)
 
@@ -71,7 +72,7 @@ class SessionFactory:
         fresh = (tls is not None and tls.check()) or fresh
         if not fresh:
             raise CredentialsRefused(
-                f"{self._config.server} answered 401 to the credentials from {self._config.source or 'the caller'}"
+                f"{shown(self._config.server)} answered 401 to the credentials from {self._config.source or 'the caller'}"
             )
 
     async def _authorize(
@@ -82,7 +83,7 @@ class SessionFactory:
         if credentials.is_due():
             await asyncio.to_thread(credentials.refresh)
         if self._tls_changed():
-            logger.info('msg="TLS files changed, closing the session" server="%s"', self._config.server)
+            logger.info('msg="TLS files changed, closing the session" server="%s"', shown(self._config.server))
             await self._session.close()
             raise RuntimeError("Session is closed")  # aiohttp's own way to say so
         header = credentials.header()

@@ -17,7 +17,7 @@ from pathlib import Path
 from runtime import admission_metrics as metrics
 from runtime.backoff import Backoff
 from runtime.cabundle import BundleKeeper
-from runtime.certs import CertificateError, ServingPair, check_match, issuing_ca, join_bundles
+from runtime.certs import CertificateError, ServingPair, check_match, issuing_ca, join_bundles, parse_certificates
 from runtime.certstore import CertificateStore
 from runtime.errors import ApiError, ConnectionFailed, DecodeError
 from runtime.filewatch import Contents, follow
@@ -55,6 +55,8 @@ class Rollover:
         A pair without a bundle leaves the published one alone. Raises CertificateError, and goes on with the old pair,
         when the new one can't be used.
         """
+        if pair.ca:
+            parse_certificates(pair.ca)  # nothing is taken into use unless all of it can be
         old = self._served
         if old is not None and (old.cert, old.key) != (pair.cert, pair.key):
             check_match(pair.cert, pair.key)

@@ -12,6 +12,7 @@ import logging
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
+from runtime.backoff import Backoff
 from runtime.certs import ServingPair, create_pair, utc_now
 from runtime.client import Client
 from runtime.errors import AlreadyExists, Conflict, NotFound
@@ -19,6 +20,10 @@ from runtime.patches import MergePatch
 from runtime.rotation import CA, CERT, KEY, SECRETS, RotationTimes, Secret, Step, changes_for, next_step, pair_of
 
 logger = logging.getLogger(__name__)
+
+ATTEMPTS = 8
+"""Lost races after which a sync is given up: then something else than a faster replica is in the way."""
+_PAUSES = Backoff(base=0.05, cap=5.0)
 
 
 class CertificateStore:
@@ -53,25 +58,28 @@ class CertificateStore:
         Read the Secret, take the steps that are due, and give the pair to serve with the bundle to publish.
 
         `in_place_for` tells for how long the webhook configurations have carried a bundle. Replicas that sync at the
-        same moment end with the same pair. Raises ApiError and ConnectionFailed, and CertificateError when the Secret
-        can neither be used nor changed.
+        same moment end with the same pair. Raises ApiError (Conflict and AlreadyExists after `ATTEMPTS` lost races)
+        and ConnectionFailed, and CertificateError when the Secret can neither be used nor changed.
         """
-        while True:
+        for lost in range(1, ATTEMPTS):
             try:
-                secret = await self._client.get(SECRETS, self._name, self._namespace)
-                bundle = pair_of(secret).ca
-                step = next_step(secret, self._dns_names, self._clock(), self._times, in_place_for(bundle))
-                if step is not Step.KEEP:
-                    secret = await self._take(step, secret)
-            except NotFound:
-                try:
-                    secret = await self._create_secret()
-                except AlreadyExists:
-                    continue  # another replica was faster: see what it made
-            except Conflict:
-                continue  # as above
-            self._last = pair_of(secret)
-            return self._last
+                return await self._sync_once(in_place_for)
+            except (AlreadyExists, Conflict):  # another replica was faster: see what it made
+                await asyncio.sleep(_PAUSES.pause(lost))
+        return await self._sync_once(in_place_for)
+
+    async def _sync_once(self, in_place_for: Callable[[bytes], timedelta]) -> ServingPair:
+        """One read and one step. Raises Conflict and AlreadyExists when somebody else wrote meanwhile."""
+        try:
+            secret = await self._client.get(SECRETS, self._name, self._namespace)
+            bundle = pair_of(secret).ca
+            step = next_step(secret, self._dns_names, self._clock(), self._times, in_place_for(bundle))
+            if step is not Step.KEEP:
+                secret = await self._take(step, secret)
+        except NotFound:
+            secret = await self._create_secret()
+        self._last = pair_of(secret)
+        return self._last
 
     async def _create_secret(self) -> Secret:
         """Make the Secret; one that somebody deleted comes back with the pair that is being served."""

@@ -2,7 +2,8 @@
 Reconcilers: functions of a key that bring the world a step nearer to what the object says.
 
 A controller wakes its reconciler for every key that a watched change concerns, runs a few at a time, never the same key
-twice at once, and repeats what failed after a growing pause. A failure concerns its own key only.
+twice at once, and repeats what failed after a growing pause. A failure concerns its own key only, and so does a key
+that hangs (`runtime.workers`).
 """
 
 from __future__ import annotations
@@ -14,14 +15,17 @@ from collections.abc import Awaitable, Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from runtime.errors import AlreadyExists, ApiError, Conflict, ConnectionFailed
+from runtime.errors import ApiError
+from runtime.failures import is_conflict, is_outage
 from runtime.informer import Informer
 from runtime.metrics import counter, exponential, histogram
 from runtime.mutation import CacheMutated
 from runtime.objects import Object
-from runtime.queue import QueueShutDown, WorkQueue
+from runtime.queue import WorkQueue
 from runtime.retry_limiter import DEFAULT_LIMITS, RetryLimits
+from runtime.workers import Workers
 
+R = TypeVar("R")
 T = TypeVar("T", bound=Object)
 K = TypeVar("K", bound=Hashable)
 
@@ -29,12 +33,17 @@ _log = logging.getLogger(__name__)
 
 RECONCILES = counter(
     "volcano_reconcile_total",
-    "Reconciliations by outcome: done, again, conflict, error, gave_up.",
+    "Reconciliations by outcome: done, again, conflict, outage, error, gave_up.",
     ("controller", "result"),
 )
 SECONDS = histogram(
     "volcano_reconcile_seconds", "How long one reconciliation took.", ("controller",), buckets=exponential(0.001, 4, 9)
 )
+
+KEY_TIMEOUT = 600.0
+"""Seconds: enough for thousands of writes of one key under a client's rate limit."""
+SOONEST = 0.010
+"""Seconds; the floor of `again_after`, so that a key which is never done doesn't use up the processor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +57,20 @@ DONE = Result()
 
 
 def again_after(seconds: float) -> Result:
-    """Reconcile the key again after some seconds, if nothing wakes it before."""
+    """Reconcile the key again after some seconds, `SOONEST` at least, if nothing wakes it before."""
     return Result(seconds)
 
 
 class GiveUp(Exception):  # noqa: N818  # named for what it asks
     """Raised by a reconciler when repeating is of no use: the key rests until something changes."""
+
+
+class ReconcileError(Exception):
+    """Base of failures that a reconciler foresees. They are repeated like others, but logged in one line."""
+
+
+class BrokenOffError(Exception):
+    """Something that a reconciler waited for was cancelled, though the reconciler was not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +113,12 @@ class Controller(Generic[K]):
 
     `reads` are informers whose listers the reconciler uses without being woken by them; `run` waits for all of them.
     A reconciler that raises is repeated after a back-off (`limits`). With `max_retries` (0 or more) a key that failed
-    once more than that is dropped, after a call of `on_give_up`; conflicts with another writer don't count, as the
-    repeat reads afresh. `queue` is open to handlers of the owner's own.
+    once more than that is dropped, after a call of `on_give_up`; conflicts with another writer and outages of the API
+    don't count (`runtime.failures`).
+
+    `workers` keys are worked on at once, beside those that take long (`runtime.workers`). What isn't over after
+    `key_timeout` seconds is cancelled and has failed with a TimeoutError, so reconcilers must bear to be broken off at
+    any `await`; None lets them take for ever. `queue` is open to handlers of the owner's own.
     """
 
     def __init__(
@@ -108,6 +129,7 @@ class Controller(Generic[K]):
         watches: Sequence[Watch[Any, K]],
         reads: Sequence[Informer[Any]] = (),
         workers: int = 4,
+        key_timeout: float | None = KEY_TIMEOUT,
         limits: RetryLimits = DEFAULT_LIMITS,
         max_retries: int | None = None,
         on_give_up: Callable[[K, Exception], Awaitable[None]] | None = None,
@@ -120,6 +142,7 @@ class Controller(Generic[K]):
         self._reconcile = reconcile
         self._watches = tuple(watches)
         self._workers = workers
+        self._key_timeout = key_timeout
         self._max_retries = max_retries
         self._on_give_up = on_give_up
         self._attempts: dict[K, int] = {}
@@ -135,9 +158,7 @@ class Controller(Generic[K]):
         try:
             await self._wait_synced()
             _log.info("controller.started controller=%s workers=%d keys=%d", self.name, self._workers, len(self.queue))
-            async with asyncio.TaskGroup() as tasks:
-                for number in range(self._workers):
-                    tasks.create_task(self._work(), name=f"{self.name} worker {number}")
+            await Workers(self.name, self.queue, self._process, self._workers).run()
         finally:
             for place in places:
                 place.remove()
@@ -158,21 +179,10 @@ class Controller(Generic[K]):
             down.cancel()
             await asyncio.gather(synced, down, return_exceptions=True)
 
-    async def _work(self) -> None:
-        while True:
-            try:
-                key = await self.queue.get()
-            except QueueShutDown:
-                return
-            try:
-                await self._process(key)
-            finally:
-                self.queue.done(key)
-
     async def _process(self, key: K) -> None:
         began = time.perf_counter()
         try:
-            result = await self._reconcile(key)
+            result = await self._reconcile_in_time(key)
         except CacheMutated:
             raise
         except Exception as error:  # noqa: BLE001  # a defect shown by one key must not stop the others
@@ -184,35 +194,51 @@ class Controller(Generic[K]):
         for informer in self.informers:
             informer.check_cache(f"controller {self.name} at {key}")
 
+    async def _reconcile_in_time(self, key: K) -> Result:
+        limit = asyncio.timeout(self._key_timeout)
+        try:
+            async with limit:
+                return await _unless_cancelled(self._reconcile(key))
+        except TimeoutError as error:
+            if limit.expired():
+                raise TimeoutError(f"not over after {self._key_timeout:g} s: broken off") from error
+            raise
+
     def _succeeded(self, key: K, result: Result) -> None:
         self._forget(key)
         if result.again_after is not None:
-            self.queue.add_after(key, result.again_after)
+            self.queue.add_after(key, max(result.again_after, SOONEST))
         RECONCILES.labels(self.name, "done" if result.again_after is None else "again").inc()
 
     async def _failed(self, key: K, error: Exception) -> None:
-        if isinstance(error, Conflict) and not isinstance(error, AlreadyExists):
-            RECONCILES.labels(self.name, "conflict").inc()
-            _log.info("reconcile.conflict controller=%s key=%s error=%s", self.name, key, error)
-            self.queue.add_rate_limited(key)
-            return
-        attempts = self._attempts[key] = self._attempts.get(key, 0) + 1
-        is_over = self._max_retries is not None and 0 <= self._max_retries < attempts
-        if is_over or isinstance(error, GiveUp):
+        if isinstance(error, GiveUp):
             await self._give_up(key, error)
             return
-        RECONCILES.labels(self.name, "error").inc()
-        expected = isinstance(error, ApiError | ConnectionFailed)
+        if is_conflict(error):
+            RECONCILES.labels(self.name, "conflict").inc()
+            _log.info("reconcile.conflict controller=%s key=%s error=%s", self.name, key, error)
+        elif is_outage(error):
+            RECONCILES.labels(self.name, "outage").inc()
+            self._tell(key, error, has_traceback=False)
+        else:
+            attempts = self._attempts[key] = self._attempts.get(key, 0) + 1
+            if self._max_retries is not None and 0 <= self._max_retries < attempts:
+                await self._give_up(key, error)
+                return
+            RECONCILES.labels(self.name, "error").inc()
+            self._tell(key, error, has_traceback=not isinstance(error, ApiError | ReconcileError))
+        self.queue.add_rate_limited(key)
+
+    def _tell(self, key: K, error: Exception, *, has_traceback: bool) -> None:
         _log.error(
             "reconcile.failed controller=%s key=%s attempts=%d error=%s: %s",
             self.name,
             key,
-            attempts,
+            self.queue.failures(key) + 1,
             type(error).__name__,
             error,
-            exc_info=None if expected else error,
+            exc_info=error if has_traceback else None,
         )
-        self.queue.add_rate_limited(key)
 
     async def _give_up(self, key: K, error: Exception) -> None:
         RECONCILES.labels(self.name, "gave_up").inc()
@@ -221,10 +247,21 @@ class Controller(Generic[K]):
         if self._on_give_up is None:
             return
         try:
-            await self._on_give_up(key, error)
+            await _unless_cancelled(self._on_give_up(key, error))
         except Exception:  # noqa: BLE001  # the last word failed; there is nobody left to tell
             _log.exception("reconcile.give_up_failed controller=%s key=%s", self.name, key)
 
     def _forget(self, key: K) -> None:
         self._attempts.pop(key, None)
         self.queue.forget(key)
+
+
+async def _unless_cancelled(work: Awaitable[R]) -> R:
+    """Wait for the work. Raises BrokenOffError for a cancellation that isn't meant for the current task."""
+    try:
+        return await work
+    except asyncio.CancelledError as error:
+        task = asyncio.current_task()
+        if task is None or task.cancelling():
+            raise
+        raise BrokenOffError("something that was waited for was cancelled") from error

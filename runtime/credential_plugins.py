@@ -8,6 +8,7 @@ whose kubeconfig asks for it.
 from __future__ import annotations
 
 import base64
+import threading
 import time
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -17,9 +18,22 @@ from typing import Any
 
 import msgspec
 
-from runtime.credentials import RenewedCredentials
+from runtime.credentials import RenewedCredentials, header_problem
+from runtime.decoding import without_nulls
 from runtime.errors import ConfigError
 from runtime.tls import KeyPair, Pem
+
+_LIMIT = 60.0
+"""Seconds in which a plugin has to answer; every request waits for it."""
+
+
+class _Status(msgspec.Struct, rename="camel"):
+    """What a plugin prints, as far as it matters here."""
+
+    token: str = ""
+    client_certificate_data: str = ""
+    client_key_data: str = ""
+    expiration_timestamp: str = ""
 
 
 class ExecCredentials(RenewedCredentials):
@@ -33,50 +47,104 @@ class ExecCredentials(RenewedCredentials):
         folder: Path,
         origin: str,
         clock: Callable[[], float] = time.time,
+        limit: float = _LIMIT,
     ) -> None:
-        """`spec` is the user's exec section, `cluster` what the plugin may be told of the cluster."""
+        """
+        `spec` is the user's exec section, `cluster` what the plugin may be told of the cluster.
+
+        `limit` is how many seconds a fetch waits for the plugin's answer.
+        """
         super().__init__(clock)
         self._spec = spec
         self._cluster = cluster
         self._folder = folder
         self._origin = origin
+        self._limit = limit
+        self._running: _Run | None = None
 
     def _fetch(self) -> None:
-        status = self._run()
-        token = status.get("token", "")
-        certificate, key = status.get("clientCertificateData", ""), status.get("clientKeyData", "")
+        status = self._status()
+        token, certificate, key = status.token, status.client_certificate_data, status.client_key_data
         if not token and not (certificate and key):
             raise ConfigError(
                 f"{self._origin}: the plugin gave neither token nor clientCertificateData and clientKeyData"
             )
-        expiry = status.get("expirationTimestamp")
+        if problem := header_problem(token):
+            raise ConfigError(f"{self._origin}: the plugin's token {problem}")
+        expiry = status.expiration_timestamp
         self._expires(self._timestamp(expiry) if expiry else float("inf"))
         self._header = f"Bearer {token}" if token else ""
         self._pair = self._key_pair(certificate, key) if certificate and key else None
 
-    def _run(self) -> Mapping[str, Any]:
+    def _status(self) -> _Status:
+        """The plugin's answer. One that came too late for the last fetch is waited for again, not asked for twice."""
+        running = self._running = self._running or _Run(self._run)
+        running.join(self._limit)
+        if running.is_alive():
+            raise ConfigError(
+                f"{self._origin}: {self._spec['command']} gave no answer within {self._limit:g} s; "
+                "does it wait for somebody to log in?"
+            )
+        self._running = None
+        status = running.result()
+        try:
+            return msgspec.convert(without_nulls(status), _Status)
+        except (msgspec.ValidationError, RecursionError) as error:
+            raise ConfigError(f"{self._origin}: the plugin's status: {error}") from error
+
+    def _run(self) -> object:
         from kubernetes.config import ConfigException, exec_provider, kube_config  # noqa: PLC0415  # slow to import
 
         new_provider: Any = exec_provider.ExecProvider
         new_node: Any = kube_config.ConfigNode
         try:
             plugin = new_provider(new_node("exec", self._spec), str(self._folder), new_node("cluster", self._cluster))
-            status: Mapping[str, Any] = plugin.run()
+            status: object = plugin.run()
         except FileNotFoundError as error:
             hint = self._spec.get("installHint") or "is it installed and on PATH?"
             raise ConfigError(f"{self._origin}: executable {self._spec['command']} not found: {hint}") from error
         except (ConfigException, OSError) as error:
             raise ConfigError(f"{self._origin}: {error}") from error
+        except (ValueError, TypeError, AttributeError, LookupError, RecursionError) as error:
+            raise ConfigError(f"{self._origin}: the plugin can't be used, or what it printed: {error}") from error
         return status
 
     def _timestamp(self, text: str) -> float:
         try:
             return datetime.fromisoformat(text).timestamp()
-        except (TypeError, ValueError) as error:
+        except (ValueError, OverflowError) as error:
             raise ConfigError(f"{self._origin}: the plugin's expirationTimestamp {text!r} is no time") from error
 
     def _key_pair(self, certificate: str, key: str) -> KeyPair:
-        return KeyPair(Pem(self._origin, data=certificate.encode()), Pem(self._origin, data=key.encode()))
+        # "replace": JSON may hold half a surrogate pair; such a PEM is refused when it is used
+        return KeyPair(*(Pem(self._origin, data=text.encode(errors="replace")) for text in (certificate, key)))
+
+
+class _Run(threading.Thread):
+    """
+    A run of a plugin, in a thread that ends with the process: the library waits for the plugin without limit.
+
+    Those who wait for the run may give up and come back later.
+    """
+
+    def __init__(self, call: Callable[[], object]) -> None:
+        super().__init__(name="exec-plugin", daemon=True)
+        self._call = call
+        self._answer: object = None
+        self._error: BaseException | None = None
+        self.start()
+
+    def run(self) -> None:
+        try:
+            self._answer = self._call()
+        except BaseException as error:  # noqa: BLE001  # handed on to those who wait
+            self._error = error
+
+    def result(self) -> object:
+        """What the call gave, or raised."""
+        if self._error is not None:
+            raise self._error
+        return self._answer
 
 
 class OidcCredentials(RenewedCredentials):

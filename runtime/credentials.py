@@ -28,6 +28,13 @@ _FILE_PERIOD = 60.0
 """Seconds between two looks at a token file."""
 
 
+def header_problem(text: str) -> str:
+    """Why a text can't stand in an HTTP header, empty when it can."""
+    if any(character < " " or "\x7f" <= character < "\xa0" for character in text):
+        return "holds a line end or another control character"
+    return "" if all(character <= "\xff" for character in text) else "holds characters beyond Latin-1"
+
+
 class Credentials:
     """No credentials beyond a client certificate; the base of the others."""
 
@@ -83,6 +90,8 @@ class RenewedCredentials(Credentials, ABC):
         self._pair: KeyPair | None = None
         self._due = float("-inf")
         self._fetched = float("-inf")
+        self._failure = ""
+        """Why there are no credentials at all, as long as there are none."""
 
     def header(self) -> str:
         return self._header
@@ -91,10 +100,12 @@ class RenewedCredentials(Credentials, ABC):
         return self._pair
 
     def is_due(self) -> bool:
-        return self._clock() >= self._due
+        return bool(self._failure) or self._clock() >= self._due
 
     def refresh(self, rejected: str | None = None) -> bool:
         with self._lock:
+            if self._failure and self._clock() < self._due:
+                raise ConfigError(self._failure)  # those who waited for the fetch fail with it, not one by one later
             before = (self._header, self._pair)
             if rejected is None:
                 if not self.is_due():
@@ -111,10 +122,14 @@ class RenewedCredentials(Credentials, ABC):
         try:
             self._fetch()
         except ConfigError as error:
-            self._due = self._clock() + _LEEWAY
+            self._fetched = self._clock()  # a plugin may have taken its time to fail
+            self._due = self._fetched + _LEEWAY
             if not self._header and self._pair is None:
+                self._failure = str(error)
                 raise
             logger.warning('msg="keeping the old credentials" error="%s"', error)
+        else:
+            self._failure = ""
 
     @abstractmethod
     def _fetch(self) -> None:
@@ -136,9 +151,11 @@ class TokenFile(RenewedCredentials):
     def _fetch(self) -> None:
         try:
             token = self._path.read_text(encoding="utf-8").strip()
-        except (OSError, UnicodeDecodeError) as error:
+        except (OSError, ValueError) as error:
             raise ConfigError(f"{self._origin}: unable to read {self._path}: {error}") from error
         if not token:
             raise ConfigError(f"{self._origin}: {self._path} holds no token")
+        if problem := header_problem(token):
+            raise ConfigError(f"{self._origin}: {self._path}: the token {problem}")
         self._header = f"Bearer {token}"
         self._due = self._clock() + _FILE_PERIOD

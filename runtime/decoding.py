@@ -33,7 +33,8 @@ class ObjectDecoder(Generic[T]):
         The object that the JSON text describes.
 
         Raises msgspec.DecodeError for text that is no JSON, and msgspec.ValidationError, with the field's path,
-        for a value that the model can't hold even with nulls dropped.
+        for a value that the model can't hold even with nulls dropped. Raises RecursionError for a text that is
+        nested deeper than the interpreter can follow.
         """
         try:
             return self._decode(data)

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from runtime.errors import ConnectionFailed
 from runtime.requests import Request
+from runtime.urls import shown
 
 # OpenSSL's X509_V_ERR_* codes
 _UNTRUSTED = frozenset({18, 19, 20, 21})
@@ -29,21 +30,27 @@ def connection_failed(
     request: Request, server: str, problem: str, *, sent: bool, permanent: bool = False
 ) -> ConnectionFailed:
     """The error of one request: `Get "https://host/path": problem`."""
-    url = f"{server}{request.target}"
+    url = f"{shown(server)}{request.target}"
     return ConnectionFailed(f'{request.method.capitalize()} "{url}": {problem}', sent=sent, permanent=permanent)
 
 
-def explain_connect(error: BaseException, server: str) -> tuple[str, bool]:
-    """Why no connection came about, and whether that is permanent."""
+def explain_connect(error: BaseException, server: str, *, may_look_up: bool = False) -> tuple[str, bool]:
+    """
+    Why no connection came about, and whether that is permanent.
+
+    With `may_look_up` a name is resolved again for the address that users expect to see. That blocks for as long
+    as the resolver likes, so an event loop must do without: it tells the name where the error has no address.
+    """
     host, port = _endpoint(server)
     if isinstance(error, ssl.SSLError):
         return _explain_tls(error, host)
     if isinstance(error, socket.gaierror):
         return f"dial tcp: lookup {host}: no such host", False
     if isinstance(error, TimeoutError):
-        return f"dial tcp {_tried(error, host, port)}: i/o timeout", False
+        return f"dial tcp {_tried(error, host, port, may_look_up=may_look_up)}: i/o timeout", False
     if isinstance(error, OSError) and error.errno is not None:
-        return f"dial tcp {_tried(error, host, port)}: connect: {_words(error.errno)}", False
+        tried = _tried(error, host, port, may_look_up=may_look_up)
+        return f"dial tcp {tried}: connect: {_words(error.errno)}", False
     return f"dial tcp {_address(host, port)}: {error}", False
 
 
@@ -58,6 +65,19 @@ def explain_exchange(error: BaseException) -> str:
     if isinstance(error, OSError) and error.errno is not None:
         return f"read: {_words(error.errno)}"
     return str(error) or "EOF"
+
+
+def explain_refusal(request: Request, server: str, authorization: str, error: ValueError) -> ConnectionFailed:
+    """
+    The error of a request that the library itself refused to send.
+
+    The credentials are looked at first, and only that they are at fault is told: the library's text may quote them.
+    """
+    if authorization.isprintable() and authorization.isascii():
+        return connection_failed(request, server, f"can't be sent: {error}", sent=True)
+    fault = "character outside ASCII" if authorization.isprintable() else "control character"
+    problem = f"credentials can't be sent: {fault} in the token or password"
+    return connection_failed(request, server, problem, sent=False, permanent=True)
 
 
 def _explain_tls(error: ssl.SSLError, host: str) -> tuple[str, bool]:
@@ -89,14 +109,16 @@ def _endpoint(server: str) -> tuple[str, int]:
     return parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
 
 
-def _tried(error: OSError, host: str, port: int) -> str:
-    """The address that was tried: from the error where it says so, else by looking the name up again."""
+def _tried(error: OSError, host: str, port: int, *, may_look_up: bool) -> str:
+    """The address that was tried: from the error where it says so, else looked up again, else the name."""
     found = _TRIED.search(str(error))
     if found:
         return _address(found[1], int(found[2]))
+    if not may_look_up:
+        return _address(host, port)
     try:
         return _address(str(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][4][0]), port)
-    except OSError:
+    except (OSError, ValueError):  # ValueError: a name that IDNA refuses
         return _address(host, port)
 
 

@@ -42,7 +42,7 @@ class Timeouts:
     read: float = 30.0
     """From the first byte to the end of the body."""
     write: float = 60.0
-    """From an answer until the client has taken it."""
+    """For which a client may leave answers untaken, all in all, before it has caught up with what it asked."""
     idle: float = 180.0
     """Between requests: more than the 90 s after which an API server drops idle connections itself, so that the
     two don't cross: a request sent into a closing connection is lost."""
@@ -82,6 +82,9 @@ class Connection(asyncio.BufferedProtocol):
         self._is_over = False
         self._is_blocked = False
         self._is_paused = False
+        self._blocked_at = 0.0
+        self._write_time = self._timeouts.write
+        """Seconds of blocked writing that the client has left; whole again once it has caught up."""
         self._task: asyncio.Task[None] | None = None
         self._began = self._loop.time()
         self.deadline = self._began + self._timeouts.head
@@ -129,11 +132,14 @@ class Connection(asyncio.BufferedProtocol):
 
     def pause_writing(self) -> None:
         self._is_blocked = True
-        self.deadline = self._loop.time() + self._timeouts.write
+        self._blocked_at = self._loop.time()
+        if self._is_secure:  # a handshake has its own limit
+            self.deadline = self._blocked_at + self._write_time
 
     def resume_writing(self) -> None:
         self._is_blocked = False
-        if not self._is_over:
+        self._write_time -= self._loop.time() - self._blocked_at
+        if self._is_secure and not self._is_over:
             self._serve()
 
     # The server calls these
@@ -195,25 +201,31 @@ class Connection(asyncio.BufferedProtocol):
         self._pace()
 
     def _pace(self) -> None:
-        """Choose the deadline, and stop reading from a client that runs ahead of its answers."""
-        if self._is_over or self._is_blocked:
+        """Choose the deadline, and stop reading from a client that runs ahead of its answers or doesn't take them."""
+        if self._is_over:
             return
+        is_ahead = self._task is not None and self._reader.buffered > _MAX_AHEAD
+        self._hold_reading(is_held=self._is_blocked or is_ahead)
+        if self._is_blocked:
+            return  # the deadline is that of pause_writing
         if self._task is not None:
             self.deadline = math.inf  # the handler has a time limit of its own
-            if self._reader.buffered > _MAX_AHEAD and not self._is_paused:
-                self._is_paused = True
-                self._transport.pause_reading()
             return
-        if self._is_paused:
-            self._is_paused = False
-            self._transport.resume_reading()
         if self._reader.is_idle:
             self._began = math.nan
+            self._write_time = self._timeouts.write
             self.deadline = self._loop.time() + (_DRAIN_IDLE if self._server.is_draining else self._timeouts.idle)
             return
         if math.isnan(self._began):
             self._began = self._loop.time()
         self.deadline = self._began + (self._timeouts.head if self._reader.is_in_head else self._timeouts.read)
+
+    def _hold_reading(self, *, is_held: bool) -> None:
+        if is_held and not self._is_paused:
+            self._transport.pause_reading()
+        elif self._is_paused and not is_held:
+            self._transport.resume_reading()
+        self._is_paused = is_held
 
     def _begin(self, request: HttpRequest) -> None:
         try:
@@ -248,9 +260,7 @@ class Connection(asyncio.BufferedProtocol):
         response = HttpResponse(error.status, error.text.encode() + b"\n", "text/plain; charset=utf-8")
         self._send(encode_response(response, date=self._server.date, close=True))
         self._is_over = True
-        if self._is_paused:
-            self._is_paused = False
-            self._transport.resume_reading()
+        self._hold_reading(is_held=False)
         self._goodbye()
         if self._transport.can_write_eof():
             self._transport.write_eof()

@@ -10,7 +10,6 @@ A pool forgets what no object holds any longer, so that years of jobs leave noth
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from sys import getrefcount
 from typing import Any, Generic, TypeVar, get_origin
@@ -88,6 +87,15 @@ class Pool:
             self._step()
 
 
+def _words() -> Pool:
+    """
+    Texts, each once, by their UTF-8.
+
+    Not sys.intern: since Python 3.12 what it took in stays for ever, such as the host name of every pod there ever was.
+    """
+    return Pool(lambda text: text.decode("utf-8", "surrogatepass"))
+
+
 class InterningDecoder(Generic[T]):
     """
     Decodes a model and interns the parts at `intern`, leaving out the fields at `drop`.
@@ -114,6 +122,8 @@ class InterningDecoder(Generic[T]):
         if unknown := self._rewrites.keys() - {f"$.{path}" for path in paths}:
             raise ValueError(f"rewritten, but not interned: {', '.join(sorted(unknown))}")
         self._pools: dict[str, Pool] = {}
+        self.words = _words()
+        """The texts in interned parts: two pods of one node hold one name of it."""
         derived = plan(model, tree_of(paths, drop), self._cut)
         self.shadow: Any = derived.shadow
         """The type to decode to where the object stands inside another document; `finish` makes it the model's."""
@@ -144,14 +154,14 @@ class InterningDecoder(Generic[T]):
     def _cut(self, kind: Any, below: Node, path: str) -> Finish:
         """Give a part its pool, with a decoder that goes on interning below it."""
         derived = plan(kind, below, self._cut, path)
-        pool = Pool(_part_decoder(kind, derived.shadow, derived.finish, path), self._rewrites.get(path))
+        pool = Pool(_part_decoder(kind, derived.shadow, derived.finish, path, self.words), self._rewrites.get(path))
         self._pools[path] = pool
         return pool.get
 
 
-def _part_decoder(kind: Any, shadow: Any, finish: Finish | None, path: str) -> Callable[[bytes], Any]:
+def _part_decoder(kind: Any, shadow: Any, finish: Finish | None, path: str, words: Pool) -> Callable[[bytes], Any]:
     decoder = msgspec.json.Decoder(shadow)
-    words, maps = _small_fields(kind)
+    texts, maps = _small_fields(kind)
 
     def decode(text: bytes) -> Any:
         try:
@@ -161,8 +171,9 @@ def _part_decoder(kind: Any, shadow: Any, finish: Finish | None, path: str) -> C
         if finish is not None:
             part = finish(part)
         # pods that differ in node name alone still have one scheduler name: half of what such a spec would cost
-        for name in words:
-            force_setattr(part, name, sys.intern(getattr(part, name)))
+        for name in texts:
+            if value := getattr(part, name):
+                force_setattr(part, name, words.get(value.encode("utf-8", "surrogatepass")))
         for name in maps:
             if not getattr(part, name):
                 force_setattr(part, name, _EMPTY_MAP)

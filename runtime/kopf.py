@@ -31,6 +31,7 @@ from runtime.options import add_log_flags, log_options
 from runtime.reading import read_object
 from runtime.resource import Resource
 from runtime.transport import Transport
+from runtime.urls import shown
 
 try:
     import kopf
@@ -241,7 +242,7 @@ class Operator:
         self._transport = Transport(self._config, user_agent=self.name)
         self._client = Client(self._transport)
         self._sessions = SessionFactory(self._config, user_agent=self.name)
-        logger.info('msg="operator starts" operator=%s server="%s"', self.name, self._config.server)
+        logger.info('msg="operator starts" operator=%s server="%s"', self.name, shown(self._config.server))
 
     async def _login(self, **_: Any) -> kopf.AiohttpSession:
         assert self._sessions is not None, "kopf starts before it logs in"

@@ -10,16 +10,16 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import msgspec
 
-from runtime.credentials import Credentials, FixedCredentials, TokenFile
+from runtime.credentials import Credentials, FixedCredentials, TokenFile, header_problem
 from runtime.errors import ConfigError
 from runtime.kubeconfig_files import Cluster, Context, Entry, Kubeconfig, User, read_kubeconfig
 from runtime.kubeconfig_users import credentials_of, impersonation, key_pair_of, pem_of
-from runtime.proxies import proxy_for
+from runtime.proxies import proxy_for, proxy_problem
 from runtime.tls import Pem, Tls
+from runtime.urls import is_host_name, shown, usable_url
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 _LAST_RESORT = "http://localhost:8080"
@@ -100,6 +100,8 @@ def in_cluster(environ: Mapping[str, str] = os.environ, service_account: Path = 
     """The configuration of a pod: its service account's token (followed as it rotates), CA and namespace."""
     host, port = environ["KUBERNETES_SERVICE_HOST"], environ["KUBERNETES_SERVICE_PORT"]
     server = f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
+    if usable_url(server) is None:
+        raise ConfigError(f"KUBERNETES_SERVICE_HOST, KUBERNETES_SERVICE_PORT: {shown(server)!r} is no https URL")
     token = TokenFile(service_account / "token", "service account")
     token.refresh()
     tls = Tls(ca=Pem("service account", path=service_account / "ca.crt"))
@@ -174,16 +176,20 @@ def _assemble(
     environ: Mapping[str, str],
     source: str,
 ) -> ClientConfig:
+    if problem := header_problem(overrides.token):
+        raise ConfigError(f"--token: {problem}")
     credentials = FixedCredentials.bearer(overrides.token) if overrides.token else credentials_of(user, cluster)
-    tls = _tls(cluster, user, credentials, insecure=overrides.insecure)
-    server = _address(cluster, master, secure=tls is not None)
+    with cluster.checked():
+        tls = _tls(cluster, user, credentials, insecure=overrides.insecure)
+        server = _address(cluster, master, secure=tls is not None)
+        proxy = _proxy(cluster, server, environ)
     return ClientConfig(
         server=server,
         namespace=namespace or "default",
         tls=(tls or Tls()) if server.startswith("https:") else None,
         credentials=credentials,
         server_name="" if master else cluster.value.tls_server_name,
-        proxy=_proxy(cluster, server, environ),
+        proxy=proxy,
         headers=impersonation(user, overrides.impersonate, overrides.impersonate_groups),
         source=source,
     )
@@ -192,6 +198,8 @@ def _assemble(
 def _tls(cluster: Entry[Cluster], user: Entry[User] | None, credentials: Credentials, *, insecure: bool) -> Tls | None:
     """The TLS settings, None when the kubeconfig has none. Files are read now, so that errors come early."""
     wanted = cluster.value
+    if wanted.tls_server_name and not is_host_name(wanted.tls_server_name):
+        raise cluster.error(f"tls-server-name: {wanted.tls_server_name!r} is no host name")
     ca = pem_of(cluster, "certificate-authority", wanted.certificate_authority, wanted.certificate_authority_data)
     pair = key_pair_of(user)
     if wanted.insecure_skip_tls_verify and ca is not None and not insecure:
@@ -210,22 +218,15 @@ def _address(cluster: Entry[Cluster], master: str, *, secure: bool) -> str:
     if not text:
         raise cluster.error("server is not set")
     url = text if "://" in text else f"{'https' if secure else 'http'}://{text}"
-    parts = urlsplit(url)
-    try:
-        usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-    except ValueError:
-        usable = False
-    if not usable:
-        raise (
-            ConfigError(f"--master: {text!r} is no http or https URL")
-            if master
-            else cluster.error(f"server: {text!r} is no http or https URL")
-        )
+    parts = usable_url(url)
+    if parts is None or parts.scheme not in ("http", "https"):
+        problem = f"{shown(text)!r} is no http or https URL"
+        raise ConfigError(f"--master: {problem}") if master else cluster.error(f"server: {problem}")
     return url.rstrip("/")
 
 
 def _proxy(cluster: Entry[Cluster], server: str, environ: Mapping[str, str]) -> str:
     proxy = cluster.value.proxy_url
-    if proxy and urlsplit(proxy).scheme != "http":
-        raise cluster.error(f"proxy-url: {proxy!r}: only http:// proxies are supported")
+    if proxy and (problem := proxy_problem(proxy)):
+        raise cluster.error(f"proxy-url: {problem}")
     return proxy or proxy_for(server, environ)

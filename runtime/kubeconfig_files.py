@@ -7,7 +7,8 @@ paths in it are relative to that file's folder, and errors name it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -17,6 +18,9 @@ from runtime.decoding import without_nulls
 from runtime.errors import ConfigError
 
 T = TypeVar("T")
+
+_DEEPEST = 64
+"""Levels of nesting, far beyond what any kubeconfig needs."""
 
 
 class _Section(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
@@ -106,6 +110,14 @@ class Entry(msgspec.Struct, Generic[T], frozen=True):
         """An error that names the file and the section: `~/.kube/config: user "me": problem`."""
         return ConfigError(f'{self.file}: {type(self.value).__name__.lower()} "{self.name}": {problem}')
 
+    @contextmanager
+    def checked(self) -> Iterator[None]:
+        """Around work on this section: what a library makes of odd content becomes an error that names it."""
+        try:
+            yield
+        except (ValueError, TypeError, AttributeError, RecursionError) as error:
+            raise self.error(f"can't be used: {error}") from error
+
 
 class Kubeconfig(msgspec.Struct):
     """The merged content of the files."""
@@ -141,13 +153,41 @@ def _read(file: Path) -> _Document:
         content = yaml.load(file.read_bytes(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506  # safe
     except OSError as error:
         raise ConfigError(f"open {file}: {(error.strerror or str(error)).lower()}") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except (yaml.YAMLError, ValueError, TypeError, AttributeError, RecursionError) as error:
         raise ConfigError(f"{file}: no valid YAML: {' '.join(str(error).split())}") from error
+    _check(content, (), file, {})
     try:
         return msgspec.convert(without_nulls(content or {}), _Document)
     except msgspec.ValidationError as error:
         problem, _, path = str(error).partition(" - at `$.")
         raise ConfigError(f"{file}: {path.removesuffix('`') or 'top level'}: {problem}") from error
+
+
+def _check(value: object, path: tuple[str, ...], file: Path, seen: dict[int, bool]) -> None:
+    """
+    Refuse what no later reader can deal with: NUL in texts, loops of YAML aliases, bottomless nesting.
+
+    `seen` tells of lists and maps by identity whether they are still open, so that shared ones are read once.
+    """
+    problem = ""
+    if isinstance(value, str):
+        problem = "holds a NUL character" if "\0" in value else ""
+    elif not isinstance(value, dict | list) or seen.get(id(value)) is False:
+        return
+    elif id(value) in seen:
+        problem = "a YAML alias leads back to the section that it stands in"
+    elif len(path) > _DEEPEST:
+        problem = f"nested more than {_DEEPEST} levels deep"
+    if problem:
+        raise ConfigError(f"{file}: {''.join(path).removeprefix('.') or 'top level'}: {problem}")
+    if isinstance(value, str):
+        return
+    seen[id(value)] = True
+    for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+        if isinstance(key, str):
+            _check(key, path, file, seen)
+        _check(item, (*path, f"[{key}]" if isinstance(value, list) else f".{key}"), file, seen)
+    seen[id(value)] = False
 
 
 def write_auth_provider(entry: Entry[User], values: Mapping[str, str]) -> None:

@@ -103,6 +103,7 @@ class Elector:
         self._is_failing = False
         self._may_watch = True
         self._reported_at = -math.inf
+        self._puzzled_at = -math.inf
         self._stopping = threading.Event()
         self._turns = threading.Condition()
         self._is_busy = False
@@ -152,9 +153,8 @@ class Elector:
                 self._look(started)
         except (ApiError, ConnectionFailed, DecodeError) as error:
             self._failed(str(error))
-        except Exception:
-            log.exception("leader election try failed lease=%s", self._subject)
-            self._failed("unexpected error")
+        except Exception as error:  # noqa: BLE001  # an election that ends leaves a standby that never leads
+            self._puzzled(error)
 
     def _begin(self) -> bool:
         """Start a turn, unless `stop` was called: after that no turn begins."""
@@ -252,6 +252,8 @@ class Elector:
             self._release(held)
         except (ApiError, ConnectionFailed, DecodeError) as error:
             log.warning("could not release the lease, others wait until it expires lease=%s: %s", self._subject, error)
+        except Exception:
+            log.exception("could not release the lease, others wait until it expires lease=%s", self._subject)
         else:
             log.info("released lease lease=%s identity=%s", self._subject, self.identity)
 
@@ -279,11 +281,22 @@ class Elector:
             self._may_watch = not isinstance(error, Forbidden)
             log.debug("could not watch the lease lease=%s: %s", self._subject, error)
             self._stopping.wait(seconds)
+        except Exception as error:  # noqa: BLE001  # as in `turn`
+            self._puzzled(error)
+            self._stopping.wait(seconds)
 
     def _succeeded(self, result: str) -> None:
         TRIES.labels(self._name, result).inc()
         self._is_failing = False
         self._reported_at = -math.inf
+
+    def _puzzled(self, error: Exception) -> None:
+        """An error that no part of the client is declared to raise: with its traceback, but that not each time."""
+        now = self._clock()
+        if now - self._puzzled_at >= REPORT_PERIOD:
+            self._puzzled_at = now
+            log.error("leader election failed lease=%s", self._subject, exc_info=error)
+        self._failed(f"unexpected error: {error!r}")
 
     def _failed(self, problem: str) -> None:
         """Count a failed try; tell the log now and then, not each time."""

@@ -15,12 +15,19 @@ import msgspec
 
 from runtime.decoding import decoder_of
 from runtime.errors import DecodeError, Gone
+from runtime.nesting import Cut
 from runtime.objects import Key
-from runtime.reading import explain, head_of
+from runtime.reading import MALFORMED, explain, head_of
 from runtime.resource import Resource
 from runtime.wire import ListMeta, Wire
 
 T = TypeVar("T")
+
+
+MOST_PAGES = 20_000
+"""Pages after which a list counts as one without end: ten million objects at the usual 500 a page."""
+_MOST_RESTARTS = 2
+"""The second one reads without pages."""
 
 
 class Unreadable(msgspec.Struct, frozen=True):
@@ -72,17 +79,15 @@ def read_page(resource: Resource[T], body: bytes, decode: Callable[[msgspec.Raw]
         return _read_each(resource, body, decode)
     try:
         whole = _whole(resource.model).decode(body)
-    except msgspec.ValidationError:
+    except MALFORMED:  # perhaps in one object only
         return _read_each(resource, body, decoder_of(resource.model).decode)
-    except msgspec.MsgspecError as error:
-        raise _no_list(resource, error) from error
     return Page(whole.items or (), whole.metadata.resource_version, whole.metadata.continue_)
 
 
 def _read_each(resource: Resource[T], body: bytes, decode: Callable[[msgspec.Raw], T]) -> Page[T]:
     try:
-        parts = _parts.decode(body)
-    except msgspec.MsgspecError as error:
+        parts = _split(body)
+    except MALFORMED as error:
         raise _no_list(resource, error) from error
     items: list[T] = []
     unreadable: list[Unreadable] = []
@@ -92,6 +97,17 @@ def _read_each(resource: Resource[T], body: bytes, decode: Callable[[msgspec.Raw
         except Exception as error:  # noqa: BLE001  # whatever a decoder throws concerns this one object
             unreadable.append(_unreadable(resource, raw, error))
     return Page(tuple(items), parts.metadata.resource_version, parts.metadata.continue_, tuple(unreadable))
+
+
+def _split(body: bytes) -> _Items[msgspec.Raw]:
+    """The text of each object, however deep one of them is nested: that is the concern of whoever decodes it."""
+    try:
+        return _parts.decode(body)
+    except RecursionError:
+        cut = Cut(body)
+        parts = _parts.decode(cut.text)
+        items = tuple(msgspec.Raw(cut.restored(bytes(raw))) for raw in parts.items or ())
+        return _Items(metadata=parts.metadata, items=items)
 
 
 def _unreadable(resource: Resource[Any], raw: msgspec.Raw, error: Exception) -> Unreadable:
@@ -108,7 +124,7 @@ class Pager(Generic[T]):
     Puts the pages of one list together, without doing the reading.
 
     A token that expires in mid-list starts the list over; when that happens again, paging is slower than the
-    server forgets, and everything is read in one go.
+    server forgets, and everything is read in one go. What expires even then is the caller's to try again later.
     """
 
     def __init__(self, page_size: int = 500) -> None:
@@ -119,9 +135,20 @@ class Pager(Generic[T]):
         self._items: list[T] = []
         self._unreadable: list[Unreadable] = []
         self._resource_version = ""
+        self._tokens: set[str] = set()
 
     def take(self, page: Page[T]) -> None:
-        """Add the page that `limit` and `continue_` asked for."""
+        """
+        Add the page that `limit` and `continue_` asked for.
+
+        Raises DecodeError when the list has no end: a token that comes back, or too many pages.
+        """
+        if page.continue_ in self._tokens:
+            raise DecodeError(f"the list has no end: page {len(self._tokens) + 1} leads back to one read before")
+        if len(self._tokens) >= MOST_PAGES:
+            raise DecodeError(f"the list has no end: more than {MOST_PAGES} pages")
+        if page.continue_:
+            self._tokens.add(page.continue_)
         self._items += page.items
         self._unreadable += page.unreadable
         self._resource_version = page.resource_version
@@ -129,13 +156,14 @@ class Pager(Generic[T]):
         self.is_complete = not page.continue_
 
     def restart(self, error: Gone) -> None:
-        """Begin again after 410. Raises `error` when it didn't concern a continue token."""
-        if not self.continue_:
+        """Begin again after 410. Raises `error` when it didn't concern a continue token, or not paging didn't help."""
+        if not self.continue_ or self._restarts >= _MOST_RESTARTS:
             raise error
         self._restarts += 1
         if self._restarts > 1:
             self.limit = 0
         self.continue_ = ""
+        self._tokens.clear()
         self._items.clear()
         self._unreadable.clear()
 

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from runtime.errors import ConfigError
+from runtime.urls import shown, usable_url
 
 
 def proxy_for(server: str, environ: Mapping[str, str]) -> str:
     """
     URL of the proxy for a server, empty for none. Raises ConfigError for other kinds of proxy.
 
-    Loopback addresses never go through one.
+    `server` is a usable URL. Loopback addresses never go through a proxy.
     """
     parts = urlsplit(server)
     host = parts.hostname or ""
@@ -23,9 +24,17 @@ def proxy_for(server: str, environ: Mapping[str, str]) -> str:
     if not proxy or _is_loopback(host) or any(_matches(rule.strip(), host, port) for rule in excluded.split(",")):
         return ""
     url = proxy if "://" in proxy else f"http://{proxy}"
-    if not url.startswith("http://"):
-        raise ConfigError(f"{name.upper()}: {proxy!r}: only http:// proxies are supported")
+    if problem := proxy_problem(url):
+        raise ConfigError(f"{name.upper()}: {problem}")
     return url
+
+
+def proxy_problem(url: str) -> str:
+    """Why a proxy can't be used, empty when it can."""
+    if "://" in url and not url.startswith("http://"):
+        return f"{shown(url)!r}: only http:// proxies are supported"
+    parts = usable_url(url)
+    return "" if parts is not None and parts.scheme == "http" else f"{shown(url)!r} is no http URL"
 
 
 def _matches(rule: str, host: str, port: int) -> bool:

@@ -20,6 +20,8 @@ from runtime.retry_limiter import DEFAULT_LIMITS, RetryLimiter, RetryLimits
 
 K = TypeVar("K", bound=Hashable)
 
+_FEW = 16
+"""So many void entries are kept in any case."""
 URGENT_IN_A_ROW = 8
 """So many urgent keys go first while patient ones wait; then one of those has its turn."""
 
@@ -221,7 +223,14 @@ class WorkQueue(Generic[K]):
         self._entries += 1
         self._due[key] = (when, self._entries, is_urgent)
         heapq.heappush(self._delayed, (when, self._entries, key))
+        self._compact()
         self._arm()
+
+    def _compact(self) -> None:
+        """Drop void entries when they are the greater part, as those of far times would be kept for long."""
+        if len(self._delayed) > 2 * len(self._due) + _FEW:
+            self._delayed = list(filter(self._is_valid, self._delayed))
+            heapq.heapify(self._delayed)
 
     def _arm(self) -> None:
         """Have one timer, for the earliest delayed key."""

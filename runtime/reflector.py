@@ -21,6 +21,7 @@ from runtime.backoff import Backoff
 from runtime.client import Client
 from runtime.errors import (
     ApiError,
+    ConfigError,
     ConnectionFailed,
     DecodeError,
     Forbidden,
@@ -31,6 +32,7 @@ from runtime.errors import (
 )
 from runtime.event_reader import ADDED, BOOKMARK, DELETED, MODIFIED, NOTES, Broken, Deleted, EventReader, Note
 from runtime.informer_metrics import EVENTS, InformerMetrics
+from runtime.mutation import CacheMutated
 from runtime.objects import Object
 from runtime.pages import Pager
 from runtime.resource import Resource
@@ -43,11 +45,17 @@ _log = logging.getLogger(__name__)
 WATCH_SECONDS = (300, 600)
 """For how long the server is asked to keep a watch open; spread, so that not all reconnect together."""
 _HASTY = 1.0
-"""A watch that ends without a line in less than this many seconds counts as a failure."""
+"""A watch that ends in less than this many seconds counts as a failure."""
+_LASTING = 10.0
+"""A watch that took events in and lasted so many seconds ends the back-off: a bookmark before each refusal doesn't."""
+_MOST_ASKED = 300
+"""Seconds: a server that asks for a longer pause is tried again all the same."""
 _GARBLED_TRIES = 3
-"""After so many watches that end in an unreadable line, a list is the way past it."""
+"""After so many watches that end in what we can't take in, a list is the way past it."""
 
 
+_KNOWN = (ApiError, ConnectionFailed, ConfigError, DecodeError)
+"""What the client is declared to raise; anything else is a fault in this program."""
 _KEEP_VERSION = (TooManyRequests, Unauthorized, Forbidden)
 """Refusals that pass, after which the version reached is as good as before."""
 
@@ -110,13 +118,19 @@ class Reflector(Generic[T]):
         """What the sink is complete up to; empty while a list is needed."""
 
     async def run(self) -> NoReturn:
-        """Follow the kind until cancelled. No answer of the server, and no lack of one, ends it."""
+        """
+        Follow the kind until cancelled. No answer of the server, no lack of one, and no fault of ours ends it.
+
+        Raises CacheMutated, the finding of a test mode.
+        """
         while True:
             try:
                 if not self.resource_version:
                     await self._list()
                 await self._watch()
-            except (ApiError, ConnectionFailed, DecodeError) as error:
+            except CacheMutated:
+                raise
+            except Exception as error:  # noqa: BLE001  # an informer that ends takes the whole component with it
                 self._failed(error)
                 await asyncio.sleep(self._pause(error))
 
@@ -166,16 +180,18 @@ class Reflector(Generic[T]):
             timeout=int(shortest + (longest - shortest) * self._rand()),
         )
         self._metrics.watches.inc()
-        async with stream as lines:
-            async for batch in lines.batches():
-                self._take(batch, loop)
-                has_progress = True
+        try:
+            async with stream as lines:
+                async for batch in lines.batches():
+                    self._take(batch, loop)
+                    has_progress = True
+            has_progress = True  # a quiet watch that the server ended in good order
+        finally:
+            lasted = loop.time() - began
+            if has_progress and lasted >= _LASTING:
                 self._failures = 0
-        if loop.time() - began >= _HASTY:
-            return
-        if not has_progress:
-            raise ConnectionFailed(f"watch of {self._resource.qualified_name} ended at once and without an event")
-        await asyncio.sleep(self._backoff.pause(1, self._rand))
+        if lasted < _HASTY:
+            raise ConnectionFailed(f"watch of {self._resource.qualified_name} ended after {lasted:.1f} s")
 
     def _take(self, batch: Sequence[bytes], loop: asyncio.AbstractEventLoop) -> None:
         """Apply a batch of lines. What an error in its middle leaves behind is a version that fits the sink."""
@@ -193,7 +209,7 @@ class Reflector(Generic[T]):
                     version = news.resource_version or version
                     continue
                 put(news)
-                version = news.metadata.resource_version
+                version = news.metadata.resource_version or version
                 if event == ADDED:
                     created = news
         finally:
@@ -217,10 +233,12 @@ class Reflector(Generic[T]):
         self._failures += 1
         self._metrics.failed(error)
         name = self._resource.qualified_name
+        if not isinstance(error, _KNOWN):
+            _log.error("informer.failed resource=%s failures=%d", name, self._failures, exc_info=error)
         if self.resource_version and self._needs_list(error):
             _log.info("informer.relist resource=%s version=%s reason=%s", name, self.resource_version, error)
             self.resource_version = ""
-        else:
+        elif isinstance(error, _KNOWN):
             _log.warning("informer.failed resource=%s failures=%d error=%s", name, self._failures, error)
 
     def _needs_list(self, error: Exception) -> bool:
@@ -235,10 +253,10 @@ class Reflector(Generic[T]):
             return any(cause.reason == "ResourceVersionTooLarge" for cause in causes)
         if isinstance(error, ApiError):
             return not isinstance(error, _KEEP_VERSION)
-        return isinstance(error, DecodeError) and self._failures >= _GARBLED_TRIES
+        return not isinstance(error, ConnectionFailed | ConfigError) and self._failures >= _GARBLED_TRIES
 
     def _pause(self, error: Exception) -> float:
         """Seconds until the next try."""
         pause = self._backoff.pause(self._failures, self._rand)
-        asked = error.status.retry_after if isinstance(error, ApiError) else 0
+        asked = min(error.status.retry_after, _MOST_ASKED) if isinstance(error, ApiError) else 0
         return max(pause, asked * (1 + self._backoff.jitter * self._rand()))

@@ -72,7 +72,7 @@ class Response(msgspec.Struct, frozen=True, kw_only=True):
         """The failure Status in the body, if it is one."""
         try:
             status = _status.decode(self.body)
-        except msgspec.MsgspecError:
+        except (msgspec.MsgspecError, RecursionError):  # RecursionError: nested deeper than the parser can follow
             return None
         return status if status.status == "Failure" or status.reason else None
 

@@ -15,9 +15,9 @@ import re
 import socket
 import ssl
 import threading
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -36,6 +36,12 @@ MAX_BODY = 64 * 1024
 """Bytes of a request's body that are read; more is refused."""
 BODY_SECONDS = 30.0
 """How long a request's body may take to arrive."""
+HEAD_SECONDS = 5.0
+"""How long the head of a request may take to arrive, from its first byte or from the start of the connection."""
+IDLE_SECONDS = 75.0
+"""How long a connection may stay between requests."""
+MAX_CONNECTIONS = 256
+"""Connections of one listener. One more takes the place of the oldest that waits for no answer, if there is one."""
 START_TIMEOUT = 10.0
 """Seconds within which a listener must stand."""
 
@@ -105,6 +111,84 @@ class Router:
         return sorted((*self._exact, *self._patterns))
 
 
+class _Connection(web.RequestHandler):
+    """aiohttp's connection with the time limit for heads that it lacks."""
+
+    __slots__ = ("_limit", "is_answering")
+
+    def __init__(self, server: web.Server, loop: asyncio.AbstractEventLoop) -> None:
+        no_log: Any = None
+        super().__init__(server, loop=loop, access_log=no_log, keepalive_timeout=IDLE_SECONDS)
+        self._limit: asyncio.TimerHandle | None = None
+        self.is_answering = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert self._manager is not None
+        others = self._manager.connections
+        super().connection_made(transport)
+        self._start_limit()
+        if len(others) >= MAX_CONNECTIONS:
+            open_ones = (other for other in others if isinstance(other, _Connection) and other.transport is not None)
+            next((other for other in open_ones if not other.is_answering), self).cut()
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        self._stop_limit()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if not self.is_answering:
+            self._start_limit()
+        super().data_received(data)
+
+    @contextmanager
+    def answering(self) -> Iterator[None]:
+        """From a complete head to its answer no limit runs but those of the body and the handler."""
+        self._stop_limit()
+        self.is_answering = True
+        try:
+            yield
+        finally:
+            self.is_answering = False
+
+    def cut(self) -> None:
+        """Close at once: what a client doesn't read would keep the connection for ever."""
+        transport = self.transport
+        self.force_close()
+        if transport is not None:
+            transport.abort()
+
+    def _start_limit(self) -> None:
+        if self._limit is None:
+            self._limit = self._loop.call_later(HEAD_SECONDS, self.cut)
+
+    def _stop_limit(self) -> None:
+        if self._limit is not None:
+            self._limit.cancel()
+            self._limit = None
+
+
+class _Server(web.Server):
+    """Makes connections of our own."""
+
+    def __call__(self) -> web.RequestHandler:
+        return _Connection(self, self._loop)
+
+
+class _Site(web.SockSite):
+    """A listener whose TLS handshakes count as part of the first head."""
+
+    async def start(self) -> None:
+        await web.BaseSite.start(self)
+        limit = HEAD_SECONDS if self._ssl_context else None
+        self._server = await asyncio.get_running_loop().create_server(
+            self._runner.server,  # type: ignore[arg-type]  # set up before its sites
+            sock=self._sock,
+            ssl=self._ssl_context,
+            ssl_handshake_timeout=limit,
+            backlog=self._backlog,
+        )
+
+
 class ServingThread:
     """A thread that serves any number of listeners, from `start` to `stop`."""
 
@@ -125,7 +209,7 @@ class ServingThread:
             sock = open_socket(address)
         except (OSError, ValueError) as error:
             raise BindError(f"failed to listen on {address}: {error}") from error
-        self.run(self._serve(router, lambda runner: web.SockSite(runner, sock, ssl_context=tls)))
+        self.run(self._serve(router, lambda runner: _Site(runner, sock, ssl_context=tls)))
         port: int = sock.getsockname()[1]
         log.info("listening address=%s port=%d tls=%s", address, port, tls is not None)
         return port
@@ -142,7 +226,7 @@ class ServingThread:
         except OSError as error:
             sock.close()
             raise BindError(f"failed to listen on {path}: {error}") from error
-        self.run(self._serve(router, lambda runner: web.SockSite(runner, sock)))
+        self.run(self._serve(router, lambda runner: _Site(runner, sock)))
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Run a short coroutine on this thread's loop and wait for it."""
@@ -180,9 +264,12 @@ class ServingThread:
 
     async def _serve(self, router: Router, site: Callable[[web.ServerRunner], web.BaseSite]) -> None:
         async def answer(request: web.BaseRequest) -> web.StreamResponse:
-            return await self._answer(router, request)
+            connection = request.protocol
+            assert isinstance(connection, _Connection)
+            with connection.answering():
+                return await self._answer(router, request)
 
-        runner = web.ServerRunner(web.Server(answer, access_log=None), shutdown_timeout=1.0)
+        runner = web.ServerRunner(_Server(answer), shutdown_timeout=1.0)
         await runner.setup()
         await site(runner).start()
         self._runners.append(runner)

@@ -38,8 +38,8 @@ class Pem(msgspec.Struct, frozen=True):
             return self.data
         try:
             return self.path.read_bytes()
-        except OSError as error:
-            raise ConfigError(f"{self.origin}: unable to read {self.path}: {error.strerror}") from error
+        except (OSError, ValueError) as error:
+            raise self._unreadable(error) from error
 
     def stamp(self) -> object:
         """Changes whenever the file does. Raises ConfigError when it is gone."""
@@ -47,9 +47,13 @@ class Pem(msgspec.Struct, frozen=True):
             return self.data
         try:
             stat = self.path.stat()
-        except OSError as error:
-            raise ConfigError(f"{self.origin}: unable to read {self.path}: {error.strerror}") from error
+        except (OSError, ValueError) as error:
+            raise self._unreadable(error) from error
         return stat.st_mtime_ns, stat.st_size, stat.st_ino
+
+    def _unreadable(self, error: OSError | ValueError) -> ConfigError:
+        problem = (isinstance(error, OSError) and error.strerror) or error
+        return ConfigError(f"{self.origin}: unable to read {self.path}: {problem}")
 
 
 class KeyPair(msgspec.Struct, frozen=True):

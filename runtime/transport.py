@@ -17,7 +17,8 @@ from typing import Any, Self, TypeAlias, TypeVar
 import aiohttp
 from yarl import URL
 
-from runtime.dialing import connection_failed, explain_connect, explain_exchange
+from runtime.allocator import keep_read_buffers
+from runtime.dialing import connection_failed, explain_connect, explain_exchange, explain_refusal
 from runtime.errors import ConfigError, ConnectionFailed
 from runtime.kubeconfig import ClientConfig
 from runtime.lines import LineSplitter, LineTooLong
@@ -35,7 +36,7 @@ _Identity: TypeAlias = tuple[str, ssl.SSLContext | None]
 """Authorization header and TLS context: who we are in one try."""
 
 _IDLE_CONNECTION = 90.0
-_READ_BUFFER = 512 * 1024
+_READ_BUFFER = 64 * 1024  # larger ones leave the processor's cache before their lines are decoded
 _HEADER_LIMIT = 64 * 1024
 _BROKEN = (aiohttp.ClientError, OSError, TimeoutError)
 _REFUSES_HTTP_1_0 = frozenset({426, 505})
@@ -74,7 +75,7 @@ class LineStream:
             return await self._response.content.readany()
         except aiohttp.SocketTimeoutError as error:
             raise self._fail(f"nothing came for {self._request.idle_timeout:g} s") from error
-        except _BROKEN as error:
+        except (*_BROKEN, ValueError) as error:
             raise self._fail(explain_exchange(_origin(error))) from error
         except RuntimeError as error:  # what aiohttp raises once the session was closed under the stream
             raise self._fail("the transport was closed") from error
@@ -205,7 +206,7 @@ class Transport:
     async def _start(
         self, request: Request, identity: _Identity, session: aiohttp.ClientSession | None = None
     ) -> aiohttp.ClientResponse:
-        """Send, and read the head of the answer."""
+        """Send, and read the head of the answer. Raises ConnectionFailed when aiohttp refuses to send it."""
         header, context = identity
         options: dict[str, Any] = {}
         if context is not None:
@@ -220,14 +221,19 @@ class Transport:
                 sock_connect=self._connect_timeout,
                 sock_read=request.idle_timeout or None,
             )
-        response = await (session or self._get_session()).request(
-            request.method,
-            self._url(request),
-            data=request.body,
-            headers={**request.headers, "Authorization": header} if header else request.headers,
-            allow_redirects=False,
-            **options,
-        )
+        try:
+            response = await (session or self._get_session()).request(
+                request.method,
+                self._url(request),
+                data=request.body,
+                headers={**request.headers, "Authorization": header} if header else request.headers,
+                allow_redirects=False,
+                **options,
+            )
+        except _BROKEN:  # some of which are ValueErrors too
+            raise
+        except ValueError as error:
+            raise explain_refusal(request, self.config.server, header, error) from None
         self._arriving.add(response)
         return response
 
@@ -255,6 +261,7 @@ class Transport:
         if self._closed:
             raise RuntimeError("the transport is closed")
         if self._session is None:
+            keep_read_buffers()
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=_IDLE_CONNECTION, socket_factory=new_socket),
                 headers=self._headers,

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from typing import Self
 from urllib.parse import unquote, urlsplit
 
-from runtime.dialing import connection_failed, explain_connect, explain_exchange
+from runtime.dialing import connection_failed, explain_connect, explain_exchange, explain_refusal
 from runtime.errors import ConfigError, ConnectionFailed, Unauthorized
 from runtime.kubeconfig import ClientConfig
 from runtime.lines import LineSplitter, LineTooLong
@@ -125,6 +125,8 @@ class SyncTransport:
             connection.close()
             if isinstance(error, _BROKEN):
                 raise self._broken(request, error) from error
+            if isinstance(error, ValueError):
+                raise explain_refusal(request, self.config.server, header, error) from None
             raise
         connection.close()
         raise response.failure(request)
@@ -141,6 +143,9 @@ class SyncTransport:
         except _BROKEN as error:
             connection.close()
             return self._broken(request, error)
+        except ValueError as error:
+            connection.close()
+            return explain_refusal(request, self.config.server, header, error)
         except BaseException:
             connection.close()
             raise
@@ -167,9 +172,9 @@ class SyncTransport:
         connection = self._new_connection()
         try:
             connection.connect()
-        except (OSError, http.client.HTTPException) as error:
+        except (OSError, http.client.HTTPException, ValueError) as error:  # ValueError: a name that IDNA refuses
             connection.close()
-            problem, permanent = explain_connect(error, self.config.proxy or server)
+            problem, permanent = explain_connect(error, self.config.proxy or server, may_look_up=True)
             if self.config.proxy:
                 problem = f"proxyconnect {problem}"
             raise connection_failed(request, server, problem, sent=False, permanent=permanent) from error
@@ -248,7 +253,7 @@ class SyncTransport:
         except TimeoutError as error:
             silence = f"nothing came for {request.idle_timeout or request.timeout:g} s"
             raise self._broken(request, ValueError(silence)) from error
-        except (*_BROKEN, LineTooLong) as error:
+        except (*_BROKEN, ValueError, LineTooLong) as error:
             raise self._broken(request, error) from error
         if splitter.rest:
             raise self._broken(request, ValueError("unexpected EOF in the middle of a line"))

@@ -7,7 +7,8 @@ from typing import Generic, TypeVar
 import msgspec
 
 from runtime.errors import ApiError, DecodeError, from_status
-from runtime.reading import read_object
+from runtime.nesting import Cut
+from runtime.reading import MALFORMED, read_object
 from runtime.resource import Resource
 from runtime.wire import Status, Wire
 
@@ -39,8 +40,8 @@ def read_event(line: bytes) -> WatchEvent:
     Raises the ApiError that an ERROR event carries (Gone: list again), DecodeError when the line is no event.
     """
     try:
-        event = _event.decode(line)
-    except msgspec.MsgspecError as error:
+        event = _split(line)
+    except MALFORMED as error:
         raise DecodeError(f"not a watch event: {error}: {line[:200]!r}") from error
     if event.type == "ERROR":
         raise _failure(event.object)
@@ -53,8 +54,18 @@ def read_change(resource: Resource[T], line: bytes) -> Change[T]:
     return Change(event.type, read_object(resource, event.object))
 
 
+def _split(line: bytes) -> WatchEvent:
+    """Type and text, however deep the object is nested: that is the concern of whoever decodes it."""
+    try:
+        return _event.decode(line)
+    except RecursionError:
+        cut = Cut(line)
+        event = _event.decode(cut.text)
+        return WatchEvent(type=event.type, object=msgspec.Raw(cut.restored(bytes(event.object))))
+
+
 def _failure(raw: msgspec.Raw) -> ApiError:
     try:
         return from_status(_status.decode(raw))
-    except msgspec.MsgspecError:
+    except MALFORMED:
         return from_status(Status(status="Failure", code=500, message=f"the watch ended: {bytes(raw)[:200]!r}"))

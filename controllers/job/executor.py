@@ -28,6 +28,7 @@ from generated.clients.clientset import Clientset
 from generated.core.v1 import Pod
 from generated.meta.v1 import ObjectMeta
 from generated.scheduling.v1beta1 import PodGroup
+from runtime.controller import ReconcileError
 from runtime.cooperation import cooperate
 from runtime.errors import AlreadyExists, ApiError, Conflict, ConnectionFailed, DecodeError, Forbidden, NotFound
 from runtime.events import EventRecorder
@@ -45,7 +46,7 @@ _NAMESPACE_TERMINATING: Final = "NamespaceTerminating"
 _REFUSED: Final = (ApiError, ConnectionFailed, DecodeError)
 
 
-class JobError(Exception):
+class JobError(ReconcileError):
     """Some writes for a job failed. The message counts them."""
 
 

@@ -7,6 +7,7 @@ hand at a time; different jobs run side by side.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -33,8 +34,9 @@ from generated.bus.v1alpha1 import Action, Event
 from generated.clients.clientset import Clientset
 from runtime import duration, timestamps
 from runtime.controller import DONE, Result, again_after
-from runtime.errors import AlreadyExists, Conflict, NotFound
+from runtime.errors import Conflict, NotFound
 from runtime.events import EventRecorder
+from runtime.failures import is_excused
 from runtime.objects import Key, key_of
 
 _log = logging.getLogger(__name__)
@@ -66,7 +68,7 @@ class JobReconciler:
         self.delays = Delays()
 
     async def reconcile(self, work: Work) -> Result:
-        """Raises what the first failed write raised; what was not handled waits in the inbox then."""
+        """Raises what the first failed write raised; what was not handled waits in the inbox then. May be cancelled."""
         if isinstance(work, Order):
             await self._take(work)
             return DONE
@@ -104,7 +106,7 @@ class JobReconciler:
     async def _handle_all(self, key: Key, requests: list[Request]) -> bool:
         """Expired actions first, then requests in their order, then one look for all that ask for no more."""
         for entry in self.delays.expired(key, self._parts.clock()):
-            await self._expire(key, entry)
+            await self._expire(key, entry, [*requests, SYNC])
         for number, request in enumerate(requests):
             job = self._parts.reader.job(key)
             if job is None:
@@ -126,6 +128,9 @@ class JobReconciler:
             return False
         try:
             waits = await self._act(job, action, request)
+        except asyncio.CancelledError:
+            self.inbox.put_back(key, [request, *rest])
+            raise
         except Exception as error:
             if is_namespace_leaving(error):
                 _log.info("job.namespace_terminating job=%s: it is left to the garbage collector", key)
@@ -135,7 +140,7 @@ class JobReconciler:
                 raise
             try:
                 await self._terminate(key, action, request, error)
-            except Exception:
+            except (Exception, asyncio.CancelledError):
                 self.inbox.put_back(key, rest)
                 raise
             return False
@@ -159,8 +164,8 @@ class JobReconciler:
         return False
 
     def _is_over(self, key: Key, request: Request, error: Exception) -> bool:
-        """Whether a request has failed too often. Conflicts count for nothing."""
-        if isinstance(error, Conflict) and not isinstance(error, AlreadyExists):
+        """Whether a request has failed too often. Conflicts and outages of the API count for nothing."""
+        if is_excused(error):
             return False
         failures = self.inbox.failed(key, request)
         limit = self._parts.max_retries
@@ -180,14 +185,14 @@ class JobReconciler:
         self._parts.events.warning(JOBS, job, reason, f"Action {action} failed: {error}")
         await self._act(job, Action.TERMINATE_JOB, request)
 
-    async def _expire(self, key: Key, entry: Delayed) -> None:
-        """Carry out a delayed action if what it was armed for still holds."""
+    async def _expire(self, key: Key, entry: Delayed, rest: list[Request]) -> None:
+        """Carry out a delayed action if what it was armed for still holds. `rest` is handled later when it fails."""
         job = self._parts.reader.job(key)
         self.delays.drop(key, entry)  # when it fails, it is the request that is tried again
         if job is None or job.metadata.uid != entry.job_uid:
             return
         if is_due(entry.request, job, self._parts.reader.pods(job)[0]):
-            await self._attempt(key, entry.action, entry.request._replace(action=entry.action), [])
+            await self._attempt(key, entry.action, entry.request._replace(action=entry.action), rest)
 
     def _still_holds(self, job: Job, request: Request) -> bool:
         """What was found rather than seen to happen counts only if nobody reacted to it yet."""

@@ -12,12 +12,13 @@ from typing import Final, NamedTuple
 
 from generated.bus.v1alpha1 import Action
 from generated.scheduling.v1beta1 import QueueState
+from runtime.controller import ReconcileError
 
 SHUT: Final = frozenset((QueueState.CLOSING, QueueState.CLOSED))
 """States in which a queue takes no jobs."""
 
 
-class InvalidStateError(Exception):
+class InvalidStateError(ReconcileError):
     """A queue is in a state that nobody knows."""
 
 

@@ -22,7 +22,7 @@ from generated.bus.v1alpha1 import Action, Event
 from generated.clients.clientset import Clientset
 from generated.listers.scheduling_v1beta1 import PodGroupLister, QueueLister
 from generated.scheduling.v1beta1 import QUEUES, PodGroup, Queue, QueueState
-from runtime.controller import DONE, Result
+from runtime.controller import DONE, ReconcileError, Result
 from runtime.errors import ApiError, Conflict, ConnectionFailed, NotFound
 from runtime.events import EventRecorder
 from runtime.objects import key_of
@@ -34,7 +34,7 @@ _TRUE = "true"
 _FALSE = "false"
 
 
-class QueueError(Exception):
+class QueueError(ReconcileError):
     """A queue can't be brought to the state asked for, as things are."""
 
 

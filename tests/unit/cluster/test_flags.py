@@ -101,6 +101,9 @@ def test_flags_complete_the_pools_that_name_less() -> None:
     ("arguments", "message"),
     [
         (["--nodes", "many"], "--nodes 'many'"),
+        (["--nodes", "20001"], "--nodes '20001': at most 20000"),
+        (["--nodes", "9" * 5000], "at most 20000"),
+        (["--nodes", "12000", "--nodes", "12000:name=b"], "--nodes: 24000 nodes altogether, at most 20000"),
         (["--nodes", "1", "--label", "a"], "--label a: write KEY=VALUE"),
         (["--nodes", "1", "--taint", "a"], "taint 'a'"),
         (["--nodes", "1", "--cpu", "lots"], "--cpu lots"),
@@ -135,3 +138,11 @@ def test_webhook_configurations_are_pointed_at_this_machine() -> None:
     assert (
         flags.parser().parse_args(["webhooks", "a.yaml", "--url", "https://localhost:1"]).url == "https://localhost:1"
     )
+
+
+def test_commands_of_a_shell_are_about_the_control_plane_that_env_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STROMBOLI_CLUSTER", "mine")
+    assert flags.parser().parse_args(["down"]).name == "mine"
+    assert flags.parser().parse_args(["down", "--name", "other"]).name == "other"
+    monkeypatch.delenv("STROMBOLI_CLUSTER")
+    assert flags.parser().parse_args(["down"]).name == "default"

@@ -30,6 +30,8 @@ def names(nodes: list[dict]) -> list[str]:  # type: ignore[type-arg]
     [
         ("4", NodePool(4)),
         ("0", NodePool(0)),
+        ("20000", NodePool(20000)),
+        ("0000000004", NodePool(4)),
         ("4:", NodePool(4)),
         ("16:cpu=64,memory=512Gi", NodePool(16, {"cpu": "64", "memory": "512Gi"})),
         (

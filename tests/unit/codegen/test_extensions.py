@@ -9,7 +9,7 @@ import pytest
 
 from codegen import crds
 from codegen.source import load
-from tests.unit.codegen.projects import ROOT, mistakes, schema_of, with_spec, write
+from tests.unit.codegen.projects import PROJECT, ROOT, mistakes, schema_of, with_spec, write
 
 HEAD = "group: test.example.com\nversion: v1\n"
 
@@ -132,6 +132,67 @@ PLACE = "api/extensions/site.yaml: components."
 def test_a_site_can_neither_remove_nor_narrow_nor_retype(tmp_path: Path, components: str, message: str) -> None:
     lines = mistakes(write(tmp_path, extension(components)))
     assert any(line.startswith(PLACE) and message in line for line in lines), lines
+
+
+@pytest.mark.parametrize(
+    ("head", "message"),
+    [
+        ("{group: test.other.com, version: v1}", "group: 'test.other.com' is not 'test.example.com', which the module"),
+        ("{group: core.other.com, version: v1}", "group: 'core.other.com' is not 'core', which the module core.v1"),
+        ("{group: absent.other.com, version: v1}", "group: there is no absent.other.com/v1, and no kind of it comes"),
+        ("{group: test.example.com, version: v2}", "group: there is no test.example.com/v2, and no kind of it comes"),
+        ("{group: 'os;import sys.x', version: v1}", "group: 'os;import sys.x' doesn't match"),
+        ("{group: test.example.com, version: ../../../x}", "version: '../../../x' doesn't match"),
+        ("{group: my-site.example.com, version: v1}", "group: 'my-site' names a Python package"),
+        ("{group: Test.example.com, version: v1}", "group: 'Test.example.com' doesn't match"),
+    ],
+)
+def test_a_group_that_is_not_ours_by_its_whole_name_is_refused(tmp_path: Path, head: str, message: str) -> None:
+    inner = head.removeprefix("{").removesuffix("}")
+    site = f"{{{inner}, components: {{WidgetSpec: {{properties: {{mine: {{type: string}}}}}}}}}}"
+    assert any(
+        line.startswith(f"api/extensions/site.yaml: {message}")
+        for line in mistakes(write(tmp_path, {"extensions/site.yaml": site}))
+    )
+
+
+def test_a_group_of_kubernetes_is_known_by_its_kinds(tmp_path: Path) -> None:
+    external = "external: [{group: '', version: v1, kind: Port, plural: ports, status: false}]"
+    files = {
+        "project.yaml": PROJECT.replace("external: []", external),
+        "extensions/site.yaml": "group: core\nversion: v1\ncomponents: {Mine: {type: string}}",
+    }
+    assert "core.v1.Mine" in load(write(tmp_path, files)).components
+
+
+def test_kinds_may_come_with_a_later_file_than_the_components(tmp_path: Path) -> None:
+    files = {
+        "extensions/a.yaml": """
+            group: site.example.com
+            version: v1
+            components: {Gadget: {properties: {metadata: {$ref: meta.v1.ObjectMeta}}}}
+        """,
+        "extensions/b.yaml": """
+            kinds: [{group: site.example.com, version: v1, kind: Gadget, plural: gadgets, status: false}]
+        """,
+    }
+    assert len(load(write(tmp_path, files)).kinds) == 2
+
+
+def test_a_kind_of_a_group_that_begins_as_ours_is_refused(tmp_path: Path) -> None:
+    site = "kinds: [{group: test.other.com, version: v1, kind: Widget, plural: widgets}]"
+    lines = mistakes(write(tmp_path, {"extensions/site.yaml": site}))
+    assert any("test.example.com/v1 and test.other.com/v1 would share the module test.v1" in line for line in lines)
+
+
+def test_an_extension_may_be_named_like_a_version(tmp_path: Path) -> None:
+    site = """
+        group: site.example.com
+        version: v1
+        kinds: [{group: site.example.com, version: v1, kind: Gadget, plural: gadgets, status: false}]
+        components: {Gadget: {properties: {metadata: {$ref: meta.v1.ObjectMeta}}}}
+    """
+    assert len(load(write(tmp_path, {"extensions/v1.yaml": site})).kinds) == 2
 
 
 def test_types_of_kubernetes_cannot_be_extended(tmp_path: Path) -> None:

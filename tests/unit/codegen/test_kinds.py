@@ -127,6 +127,42 @@ def test_kinds_of_a_group_share_no_name(change: dict[str, Any], message: str) ->
     assert message in "\n".join(map(str, clashes(kinds)))
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"group": "my-group.example.com"}, "group: 'my-group' names a Python package"),
+        ({"group": "import.example.com"}, "group: 'import' names a Python package"),
+        ({"group": "4you.example.com"}, "group: '4you' names a Python package"),
+        ({"kind": "None"}, "kind: 'None' names a Python class, and is a keyword"),
+    ],
+)
+def test_names_that_python_can_not_bear_are_refused(change: dict[str, str], message: str) -> None:
+    [problem] = read({**MINIMAL, **change})[1]
+    assert message in problem
+
+
+def test_groups_that_begin_alike_share_no_version() -> None:
+    kinds, problems = read(
+        MINIMAL, {**MINIMAL, "group": "test.other.com"}, {**MINIMAL, "group": "test.other.com", "version": "v2"}
+    )
+    assert not problems
+    [problem] = [str(problem) for problem in clashes(kinds) if "module" in problem.message]
+    assert problem.startswith(
+        "p.yaml: [Widget].group: test.example.com/v1 and test.other.com/v1 would share the module test.v1: change"
+    )
+
+
+@pytest.mark.parametrize("group", ["batch", "storage.k8s.io", ""])
+def test_groups_of_kubernetes_are_taken(group: str) -> None:
+    assert read({**MINIMAL, "group": group}, external=True)[1] == []
+
+
+@pytest.mark.parametrize("group", ["os;import sys.x", "a..b", "-a.b", f"{'a' * 64}.b", "../x", "a.b\n"])
+@pytest.mark.parametrize("external", [False, True])
+def test_a_group_is_a_domain_name(group: str, *, external: bool) -> None:
+    assert "doesn't match" in read({**MINIMAL, "group": group}, external=external)[1][0]
+
+
 def test_kinds_of_different_groups_may_share_names() -> None:
     kinds, _ = read(MINIMAL, {**MINIMAL, "group": "other.example.com"})
     assert clashes(kinds) == []

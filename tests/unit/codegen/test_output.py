@@ -83,6 +83,19 @@ def test_a_file_of_another_command_is_not_removed(tmp_path: Path) -> None:
     assert not outputs(tmp_path).difference()
 
 
+def test_what_a_killed_run_left_is_removed(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    full = output._staged(tmp_path / "out/a.yaml", f"{MARK}1\n")
+    empty = output._staged(tmp_path / "out/b.py", "")
+    for name, text in ((".a.yaml.swp", ""), (".a.yaml.abcd1234", "# By hand\n"), (".hidden", "")):
+        (tmp_path / "out" / name).write_text(text)
+    left = sorted(f"out/{path.name}" for path in (full, empty))
+    assert list(outputs(tmp_path, a="1").difference().left_over) == left
+    outputs(tmp_path, a="1").write()
+    names = sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert names == [".a.yaml.abcd1234", ".a.yaml.swp", ".hidden", "a.yaml"]
+
+
 def test_left_overs_are_found_in_folders_below(tmp_path: Path) -> None:
     deep = tmp_path / "docs/out/deep"
     deep.mkdir(parents=True)

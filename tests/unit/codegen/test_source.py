@@ -128,7 +128,7 @@ def test_mistakes_of_all_files_are_told_at_once(tmp_path: Path) -> None:
     files = {
         "project.yaml": PROJECT.replace("plural: widgets", "plural: Widgets"),
         "test/v1.yaml": with_spec("a: {type: text}\nb: {$ref: '1'}\nc: {type: string, pattern: '('}"),
-        "extensions/site.yaml": "group: test\nversion: v1\ncomponents: {Color: {type: integer}}",
+        "extensions/site.yaml": "group: test.example.com\nversion: v1\ncomponents: {Color: {type: integer}}",
         "other/v1.yaml": "a: [",
     }
     lines = mistakes(write(tmp_path, files))

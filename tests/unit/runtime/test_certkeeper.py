@@ -158,6 +158,26 @@ async def test_a_pair_that_does_not_fit_changes_nothing(pair: ServingPair) -> No
     assert served.certs == [ONE.cert, TWO.cert]
 
 
+async def test_a_first_pair_with_a_bad_bundle_is_not_served() -> None:
+    served, keeper = Served(), Keeper()
+
+    with pytest.raises(CertificateError):
+        await rollover(served, keeper).adopt(ServingPair(ONE.cert, ONE.key, b"rubbish"))
+    assert served.certs == []
+    assert keeper.bundles == []
+
+
+async def test_a_bad_bundle_brings_no_new_client_ca_into_use() -> None:
+    served, keeper = Served(), Keeper()
+    roll = rollover(served, keeper)
+    await roll.adopt(ONE)
+
+    with pytest.raises(CertificateError):
+        await roll.adopt(ServingPair(ONE.cert, ONE.key, b"rubbish"), client_identity(0).ca)
+    assert served.certs == [ONE.cert]
+    assert keeper.bundles == [ONE.ca]
+
+
 @pytest.mark.virtual_time
 async def test_without_a_bundle_only_the_certificate_is_exchanged() -> None:
     served, keeper = Served(), Keeper(delay=None)

@@ -3,13 +3,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from typing import Any
 
 import msgspec
 import pytest
 
 from runtime.certs import CertificateError, ServingPair, check_pair
-from runtime.certstore import CertificateStore
+from runtime.certstore import ATTEMPTS, CertificateStore
 from runtime.client import Client
 from runtime.errors import ApiError, ConnectionFailed, NotFound
 from runtime.patches import MergePatch
@@ -139,6 +140,27 @@ async def test_a_step_that_somebody_else_took_is_looked_at_again(answer: ApiErro
     script = Script(stored(SHORT), answer, stored(ONE))
 
     assert await store(script, TWO, TWO).sync(never) == ONE
+
+
+@pytest.mark.virtual_time
+@pytest.mark.parametrize("answer", [CONFLICT, ALREADY])
+async def test_races_that_are_always_lost_are_given_up_after_growing_pauses(answer: ApiError) -> None:
+    times: list[float] = []
+
+    def keep_time(bundle: bytes) -> timedelta:
+        times.append(asyncio.get_running_loop().time())
+        return timedelta()
+
+    script = Script(*[answer if number % 2 else stored(SHORT) for number in range(2 * ATTEMPTS)])
+
+    with pytest.raises(type(answer)):
+        await store(script, *[TWO] * ATTEMPTS).sync(keep_time)
+
+    pauses = [later - earlier for earlier, later in pairwise(times)]
+    assert len(times) == ATTEMPTS
+    assert pauses[0] >= 0.05
+    assert pauses[-1] > 8 * pauses[0]
+    assert sum(pauses) < 30
 
 
 async def test_a_deleted_secret_comes_back_with_the_pair_in_use() -> None:

@@ -2,15 +2,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from itertools import pairwise
 from typing import Any
 
 import pytest
 
-from runtime.controller import DONE, Controller, GiveUp, Result, Watch, again_after
+from runtime.controller import DONE, Controller, GiveUp, ReconcileError, Result, Watch, again_after
 from runtime.errors import ConnectionFailed
 from runtime.informer import Informer
+from runtime.lease import LeaseLost
 from runtime.metrics import REGISTRY
 from runtime.mutation import ENVIRONMENT, CacheMutated
 from runtime.retry_limiter import RetryLimits
@@ -207,6 +210,34 @@ async def test_conflicts_do_not_count_as_retries() -> None:
     assert reconciler.finished == ["a"]
 
 
+@pytest.mark.parametrize(
+    "error", [failure(500), failure(503), failure(429), ConnectionFailed("refused"), LeaseLost("not renewed")]
+)
+async def test_an_outage_uses_up_no_retry(error: Exception, caplog: pytest.LogCaptureFixture) -> None:
+    script: list[Result | Exception | float] = [*[error] * 5, RuntimeError("a defect")]
+    pods, reconciler = informer(pod("a")), Reconciler(a=script)
+    subject = controller(reconciler, Watch(pods, by_name), max_retries=1, limits=RetryLimits(base=1, qps=0))
+    async with running(pods, subject):
+        await asyncio.sleep(100)
+    assert reconciler.finished == ["a"]
+    assert [round(when) for when in reconciler.times("a")] == [0, 1, 3, 7, 15, 31, 63]
+    told = [record for record in caplog.records if record.getMessage().startswith("reconcile.failed")]
+    assert [bool(record.exc_info) for record in told] == [False] * 5 + [True]
+    assert f"attempts=5 error={type(error).__name__}: {error}" in told[4].getMessage()
+
+
+async def test_giving_up_because_of_an_outage_is_giving_up() -> None:
+    async def reconcile(_key: str) -> Result:
+        calls.append(_key)
+        raise GiveUp("no use") from ConnectionFailed("untrusted", permanent=True)
+
+    calls: list[str] = []
+    pods = informer(pod("a"))
+    async with running(pods, controller(reconcile, Watch(pods, by_name))):
+        await asyncio.sleep(5000)
+    assert calls == ["a"]
+
+
 async def test_a_name_that_is_taken_is_a_failure_like_others() -> None:
     pods, reconciler = informer(pod("a")), Reconciler(a=[failure(409, "AlreadyExists")] * 5)
     async with running(pods, controller(reconciler, Watch(pods, by_name), max_retries=1)):
@@ -234,7 +265,12 @@ async def test_a_last_word_that_fails_is_survived(caplog: pytest.LogCaptureFixtu
 
 @pytest.mark.parametrize(
     ("error", "has_traceback"),
-    [(RuntimeError("a defect"), True), (failure(500), False), (ConnectionFailed("reset"), False)],
+    [
+        (RuntimeError("a defect"), True),
+        (failure(500), False),
+        (ConnectionFailed("reset"), False),
+        (ReconcileError("the parent is closed"), False),
+    ],
 )
 async def test_failures_are_logged_with_their_key(
     error: Exception, has_traceback: bool, caplog: pytest.LogCaptureFixture
@@ -245,6 +281,106 @@ async def test_failures_are_logged_with_their_key(
     (record,) = [record for record in caplog.records if record.levelno == logging.ERROR]
     assert record.getMessage().startswith("reconcile.failed controller=test key=a attempts=1 error=")
     assert bool(record.exc_info) is has_traceback
+
+
+async def test_a_backlog_of_quick_keys_leaves_the_loop_to_others() -> None:
+    """Real work on a real clock: the loop's time is virtual, the reconciler's isn't."""
+    slices: list[float] = []
+
+    async def reconcile(_key: str) -> Result:
+        until = time.perf_counter() + 0.0001
+        while time.perf_counter() < until:
+            continue
+        return DONE
+
+    subject = controller(reconcile)
+    for n in range(3000):
+        subject.queue.add(f"k{n}")
+    async with running(subject):
+        while not slices or len(subject.queue):
+            await asyncio.sleep(0)
+            slices.append(len(subject.queue))
+    drops = [before - after for before, after in pairwise(slices)]
+    first, others = max(drops), sorted(drops)[:-1]
+    assert first <= 215  # four workers don't know of each other yet: 10 ms * (1 + 1/2 + 1/3 + 1/4)
+    assert max(others) <= 110  # keys in 10 ms; a busy machine makes them fewer, never more
+
+
+async def test_a_key_that_wants_to_run_again_at_once_lets_others_run() -> None:
+    async def reconcile(_key: str) -> Result:
+        calls.append(_key)
+        return again_after(0)
+
+    calls: list[str] = []
+    subject = controller(reconcile)
+    subject.queue.add("a")
+    async with running(subject):
+        await asyncio.sleep(1)
+    assert 10 <= len(calls) <= 1000
+
+
+async def test_a_cancelled_future_is_an_error_of_its_key(caplog: pytest.LogCaptureFixture) -> None:
+    async def reconcile(key: str) -> Result:
+        calls.append(key)
+        if calls.count(key) <= 2:
+            future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            future.cancel()
+            await future
+        return DONE
+
+    calls: list[str] = []
+    pods = informer(pod("a"), pod("b"), pod("c"))
+    async with running(pods, controller(reconcile, Watch(pods, by_name), workers=1)) as (_, task):
+        await asyncio.sleep(100)
+        assert sorted(calls) == ["a"] * 3 + ["b"] * 3 + ["c"] * 3
+        assert not task.done()
+    assert "reconcile.failed controller=test key=a attempts=1 error=BrokenOffError" in caplog.text
+
+
+async def test_a_last_word_that_is_cancelled_is_survived(caplog: pytest.LogCaptureFixture) -> None:
+    async def on_give_up(_key: str, _error: Exception) -> None:
+        raise asyncio.CancelledError
+
+    pods, reconciler = informer(pod("a"), pod("b")), Reconciler(a=[GiveUp("enough")])
+    subject = controller(reconciler, Watch(pods, by_name), on_give_up=on_give_up, workers=1)
+    async with running(pods, subject) as (_, task):
+        await asyncio.sleep(10)
+        assert not task.done()
+    assert reconciler.finished == ["b"]
+    assert "reconcile.give_up_failed controller=test key=a" in caplog.text
+
+
+async def test_hanging_keys_hold_up_no_other() -> None:
+    pods = informer(pod("x"), *(pod(f"p{n}") for n in range(4)), pod("y"))
+    reconciler = Reconciler(p0=[500], p1=[500], p2=[500], p3=[500])
+    async with running(pods, controller(reconciler, Watch(pods, by_name), workers=2)):
+        await asyncio.sleep(60)
+    assert reconciler.finished == ["x", "y"]
+
+
+async def test_a_key_that_is_not_over_in_time_has_failed(caplog: pytest.LogCaptureFixture) -> None:
+    pods, reconciler = informer(pod("a")), Reconciler(a=[1000, 5])
+    subject = controller(reconciler, Watch(pods, by_name), key_timeout=30, limits=RetryLimits(base=1, qps=0))
+    async with running(pods, subject):
+        await asyncio.sleep(100)
+    assert [round(when) for when in reconciler.times("a")] == [0, 31]
+    assert reconciler.finished == ["a"]
+    assert "key=a attempts=1 error=TimeoutError: not over after 30 s: broken off" in caplog.text
+
+
+async def test_without_a_time_limit_a_key_may_take_for_ever() -> None:
+    pods, reconciler = informer(pod("a")), Reconciler(a=[1e6])
+    async with running(pods, controller(reconciler, Watch(pods, by_name), key_timeout=None)):
+        await asyncio.sleep(2e6)
+    assert reconciler.finished == ["a"]
+    assert len(reconciler.calls) == 1
+
+
+async def test_a_time_limit_of_the_reconciler_s_own_keeps_its_words(caplog: pytest.LogCaptureFixture) -> None:
+    pods, reconciler = informer(pod("a")), Reconciler(a=[TimeoutError("the disk is slow")])
+    async with running(pods, controller(reconciler, Watch(pods, by_name))):
+        await asyncio.sleep(10)
+    assert "error=TimeoutError: the disk is slow" in caplog.text
 
 
 async def test_outcomes_are_counted() -> None:

@@ -49,3 +49,21 @@ async def test_each_task_has_its_own_share() -> None:
 
     await asyncio.gather(named("a"), named("b"))
     assert log == ["a", "a", "b", "b"]
+
+
+async def test_tasks_that_cooperate_share_one_slice() -> None:
+    clock, rounds = Clock(), list[float]()
+
+    async def busy() -> None:
+        while len(rounds) < 10:
+            await cooperate(clock)
+            clock.now += SLICE / 100
+
+    async def watch() -> None:
+        while len(rounds) < 10:
+            began = clock.now
+            await asyncio.sleep(0)
+            rounds.append(clock.now - began)
+
+    await asyncio.gather(*(busy() for _ in range(8)), watch())
+    assert max(rounds[2:]) < SLICE * 1.2

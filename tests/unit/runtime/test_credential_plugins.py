@@ -4,6 +4,7 @@ import asyncio
 import base64
 import json
 import sys
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,7 @@ def plugin(folder: Path, body: str) -> dict[str, Any]:
     return {"apiVersion": V1, "command": sys.executable, "args": [str(script)]}
 
 
-def printing(status: Mapping[str, Any], *, version: str = V1) -> str:
+def printing(status: Any, *, version: str = V1) -> str:
     return f"print({json.dumps(json.dumps({'apiVersion': version, 'kind': 'ExecCredential', 'status': status}))})"
 
 
@@ -96,6 +97,16 @@ def test_a_plugin_gets_its_environment_and_runs_beside_the_kubeconfig(tmp_path: 
         (printing({}), "neither token nor clientCertificateData"),
         (printing({"clientCertificateData": "x"}), "neither token nor clientCertificateData"),
         (printing({"token": "t", "expirationTimestamp": "soon"}), "expirationTimestamp 'soon' is no time"),
+        (printing({"token": "t", "expirationTimestamp": 5}), r"status: Expected `str`, got `int` - at `\$.expiration"),
+        (printing({"token": 5}), r"status: Expected `str`, got `int` - at `\$.token`"),
+        (printing({"clientCertificateData": 5, "clientKeyData": 6}), r"status: Expected `str`.*clientCertificateData"),
+        (printing({"token": "a\nb"}), "the plugin's token holds a line end"),
+        (printing({"token": "\u2603"}), "the plugin's token holds characters beyond"),
+        (printing(5), "status: Expected `object`, got `int`"),
+        (printing([]), "status: Expected `object`, got `array`"),
+        (printing(None), "status: Expected `object`, got `null`"),
+        ("print(5)", "the plugin can't be used, or what it printed: "),
+        ("sys.stdout.buffer.write(b'\\xff')", "the plugin can't be used, or what it printed: "),
     ],
 )
 def test_a_failing_plugin_is_named_with_its_words(tmp_path: Path, body: str, message: str) -> None:
@@ -110,6 +121,64 @@ def test_a_missing_plugin_tells_how_to_get_it(tmp_path: Path, hint: str, message
     spec = {"apiVersion": V1, "command": "no-such-plugin", "installHint": hint}
     with pytest.raises(ConfigError, match=f"executable no-such-plugin not found: {message}"):
         credentials(tmp_path, spec).refresh()
+
+
+class Waiting:
+    """A plugin that answers once it is told to, and counts its runs."""
+
+    def __init__(self, folder: Path) -> None:
+        self._go, self._runs = folder / "go", folder / "runs"
+        body = (
+            f"import pathlib, time\nopen({str(self._runs)!r}, 'a').write('x')\n"
+            f"while not pathlib.Path({str(self._go)!r}).exists(): time.sleep(0.01)\n"
+        )
+        self.spec = plugin(folder, body + printing({"token": "late"}))
+
+    def answer(self) -> None:
+        self._go.touch()
+
+    @property
+    def runs(self) -> int:
+        return len(self._runs.read_text())
+
+
+def test_a_plugin_that_does_not_answer_is_given_up_and_named(tmp_path: Path) -> None:
+    clock, waiting = Clock(), Waiting(tmp_path)
+    held = ExecCredentials(waiting.spec, {}, folder=tmp_path, origin="f: user me: exec", clock=clock, limit=0.01)
+    try:
+        with pytest.raises(ConfigError, match=f"^f: user me: exec: {sys.executable} gave no answer within 0.01 s"):
+            held.refresh()
+        with pytest.raises(ConfigError, match="gave no answer"):
+            held.refresh()
+    finally:
+        waiting.answer()
+    clock.now += 10
+    held._limit = 60
+    assert held.refresh()
+    assert held.header() == "Bearer late"
+    assert waiting.runs == 1
+    clock.now += 10
+    assert not held.refresh("Bearer late")
+    assert waiting.runs == 2
+
+
+def test_requests_do_not_hang_on_a_plugin_that_does(tmp_path: Path) -> None:
+    waiting = Waiting(tmp_path)
+    held = ExecCredentials(waiting.spec, {}, folder=tmp_path, origin="exec", clock=Clock(), limit=0.05)
+    failures: list[ConfigError] = []
+
+    def request() -> None:
+        with pytest.raises(ConfigError) as caught:
+            held.refresh()
+        failures.append(caught.value)
+
+    threads = [threading.Thread(target=request) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    waiting.answer()
+    assert len(failures) == 8
 
 
 def web_token(expiry: float) -> str:

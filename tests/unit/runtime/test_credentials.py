@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from runtime.credentials import Credentials, FixedCredentials, RenewedCredentials, TokenFile
+from runtime.credentials import Credentials, FixedCredentials, RenewedCredentials, TokenFile, header_problem
 from runtime.errors import ConfigError
 
 
@@ -131,6 +131,60 @@ def test_a_failed_first_fetch_is_an_error() -> None:
         credentials.refresh()
 
 
+def test_those_who_waited_for_a_failed_first_fetch_fail_with_it() -> None:
+    clock = Clock()
+    credentials = Counted(clock)
+    credentials.problem = "plugin: boom"
+    for rejected in (None, None, ""):
+        assert credentials.is_due()
+        with pytest.raises(ConfigError, match="plugin: boom"):
+            credentials.refresh(rejected)
+    assert credentials.fetches == 1
+    clock.now += 10
+    credentials.problem = ""
+    assert credentials.refresh()
+    assert not credentials.is_due()
+
+
+def test_a_rejection_soon_after_a_slow_fetch_causes_no_other_one(caplog: pytest.LogCaptureFixture) -> None:
+    clock = Clock()
+
+    class Slow(Counted):
+        def _fetch(self) -> None:
+            if self.fetches:
+                clock.now += 60
+            super()._fetch()
+
+    credentials = Slow(clock)
+    credentials.refresh()
+    clock.now += 5
+    credentials.problem = "plugin: no answer"
+    for _ in range(5):
+        assert not credentials.refresh("Bearer token-1")
+    assert credentials.fetches == 2
+    assert caplog.text.count("no answer") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("plain", ""),
+        ("na\u00efve", ""),
+        ("a\nb", "holds a line end or another control character"),
+        ("a\x7f", "holds a line end or another control character"),
+        ("a\x85b", "holds a line end or another control character"),
+        ("\u2603", "holds characters beyond Latin-1"),
+    ],
+)
+def test_what_cannot_stand_in_a_header_is_told(text: str, problem: str) -> None:
+    assert header_problem(text) == problem
+
+
+def test_a_token_files_path_may_be_none(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"^origin: unable to read .*null"):
+        TokenFile(tmp_path / "a\0b", "origin").refresh()
+
+
 def test_threads_that_find_them_due_fetch_once() -> None:
     all_started = threading.Event()
 
@@ -183,7 +237,12 @@ def test_a_token_file_that_vanishes_leaves_the_last_token(tmp_path: Path, caplog
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [(b" \n", "token holds no token"), (b"\xff\xfe", "unable to read"), (None, "unable to read")],
+    [
+        (b" \n", "token holds no token"),
+        (b"\xff\xfe", "unable to read"),
+        (b"a\nb", "the token holds a line end"),
+        (None, "unable to read"),
+    ],
 )
 def test_a_bad_token_file_is_named(tmp_path: Path, content: bytes | None, message: str) -> None:
     path = tmp_path / "token"

@@ -7,7 +7,7 @@ import ssl
 import pytest
 
 from runtime import requests
-from runtime.dialing import connection_failed, explain_connect, explain_exchange
+from runtime.dialing import connection_failed, explain_connect, explain_exchange, explain_refusal
 from tests.things import THINGS
 
 SERVER = "https://10.0.0.1:6443"
@@ -95,3 +95,52 @@ def test_the_error_quotes_method_and_whole_url() -> None:
         "dial tcp 127.0.0.1:1: connect: connection refused"
     )
     assert (error.sent, error.permanent) == (False, False)
+
+
+@pytest.mark.parametrize("error", [TimeoutError(), ConnectionRefusedError(errno.ECONNREFUSED, "x")])
+def test_no_name_is_looked_up_for_a_message_unless_that_may_block(
+    error: OSError, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_up = []
+
+    def slow(host: str, port: int, **_: object) -> list[object]:
+        looked_up.append(host)
+        return [(0, 0, 0, "", ("192.0.2.9", port))]
+
+    monkeypatch.setattr(socket, "getaddrinfo", slow)
+    assert explain_connect(error, "https://slow.example.org")[0].startswith("dial tcp slow.example.org:443: ")
+    assert looked_up == []
+    problem, _ = explain_connect(error, "https://slow.example.org", may_look_up=True)
+    assert problem.startswith("dial tcp 192.0.2.9:443: ")
+
+
+@pytest.mark.parametrize("problem", [OSError("x"), UnicodeError("label too long")])
+def test_a_name_that_cannot_be_looked_up_stands_for_itself(problem: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise problem
+
+    monkeypatch.setattr(socket, "getaddrinfo", fail)
+    assert explain_connect(TimeoutError(), "http://x", may_look_up=True) == ("dial tcp x:80: i/o timeout", False)
+
+
+def test_a_password_in_the_servers_address_is_not_shown() -> None:
+    error = connection_failed(requests.list_page(THINGS, limit=0), "http://me:sekret@x:1", "EOF", sent=True)
+    assert str(error) == 'Get "http://***@x:1/apis/example.org/v1/things": EOF'
+
+
+@pytest.mark.parametrize(
+    ("authorization", "problem", "sent"),
+    [
+        ("Bearer sec\nret", "credentials can't be sent: control character in the token or password", False),
+        ("Bearer sec\x7fret", "credentials can't be sent: control character in the token or password", False),
+        ("Bearer s\u0142c", "credentials can't be sent: character outside ASCII in the token or password", False),
+        ("Bearer good", "can't be sent: odd header", True),
+        ("", "can't be sent: odd header", True),
+    ],
+)
+def test_a_request_that_the_library_refuses_says_whether_the_credentials_are_at_fault(
+    authorization: str, problem: str, sent: bool
+) -> None:
+    error = explain_refusal(requests.get(THINGS, "a", "n"), SERVER, authorization, ValueError("odd header"))
+    assert str(error).endswith(f'/a": {problem}')
+    assert (error.sent, error.permanent) == (sent, not sent)

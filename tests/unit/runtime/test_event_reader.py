@@ -122,3 +122,17 @@ def test_objects_of_a_list_with_nulls_are_read(reader: EventReader[Pod]) -> None
     raw = msgspec.Raw(b'{"metadata":{"name":"a","labels":null}}')
     found = reader.read_object(raw)
     assert isinstance(found, Broken) == isinstance(reader._decoder, Own)
+
+
+@pytest.mark.parametrize("event", ["ADDED", "MODIFIED"])
+@pytest.mark.parametrize("spec", [b'{"x":%s}', b"%s"])
+def test_an_object_nested_too_deep_is_named(reader: EventReader[Pod], event: str, spec: bytes) -> None:
+    deep = b"[" * 3000 + b"]" * 3000
+    meta = b'{"name":"a","namespace":"ns","uid":"u","resourceVersion":"7"}'
+    bad = b'{"spec":%s,"metadata":%s}' % (spec % deep, meta)
+    kind, broken = reader.read_line(line(event, bad))
+    assert kind == event
+    assert isinstance(broken, Broken)
+    assert (broken.key, broken.uid, broken.resource_version) == (key("a"), "u", "7")
+    assert isinstance(reader.read_object(msgspec.Raw(bad)), Broken)
+    assert reader.read_line(line("DELETED", bad)) == ("DELETED", Deleted(key("a"), "u", "7"))

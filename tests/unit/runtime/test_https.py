@@ -12,7 +12,7 @@ import pytest
 from runtime import https
 from runtime.http1 import HttpRequest, HttpResponse
 from runtime.https import DrainTimeout, HttpsServer
-from runtime.https_connection import HttpHandler, Timeouts
+from runtime.https_connection import Connection, HttpHandler, Timeouts
 from runtime.servingtls import ServingTls
 from tests.unit.runtime.tls_clients import Client, eventually, pair_number, serving, trusting
 
@@ -44,6 +44,28 @@ class Gate:
             self.cancelled.set()
             raise
         return echo(request)
+
+
+class Recorder(asyncio.Transport):
+    """A transport that knows whether it reads."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._reads = True
+
+    def is_reading(self) -> bool:
+        return self._reads
+
+    def pause_reading(self) -> None:
+        self._reads = False
+
+    def resume_reading(self) -> None:
+        self._reads = True
+
+
+def silent_host() -> HttpsServer:
+    """A server that doesn't listen."""
+    return HttpsServer(echo, serving().context, max_body=MAX_BODY)
 
 
 @asynccontextmanager
@@ -248,6 +270,61 @@ async def test_reading_stops_while_a_client_runs_ahead() -> None:
         gate.opened.set()
         for number in range(201):
             assert len((await client.receive()).body) == (100_003 if number else 2)
+
+
+async def test_reading_stops_while_a_client_does_not_take_its_answers() -> None:
+    def big(request: HttpRequest) -> HttpResponse:
+        return HttpResponse(200, request.path.encode().ljust(100_000, b"z"), "text/plain")
+
+    async with running(big) as server, await Client.connect(server.port) as client:
+        transport = client.writer.transport
+        assert isinstance(transport, asyncio.Transport)
+        transport.pause_reading()
+        transport.set_write_buffer_limits(high=1)
+        flood = b"POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 1000\r\n\r\n" + b"y" * 1000
+        for _ in range(10_000):
+            client.writer.write(flood)
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(client.writer.drain(), 0.5)
+        [connection] = server._connections
+        assert connection._reader.buffered < 200_000
+
+        transport.resume_reading()
+        for _ in range(50):
+            assert len((await client.receive()).body) == 100_000
+
+
+@pytest.mark.virtual_time
+async def test_the_time_to_take_answers_is_one_until_the_client_has_caught_up() -> None:
+    connection, loop = Connection(silent_host()), asyncio.get_running_loop()
+    connection._is_secure, connection._transport = True, Recorder()
+    connection._reader.feed(b"POST / HTTP/1.1\r\n")  # there is always a bit more to come
+
+    for spent in (0.0, 20.0, 40.0):
+        connection.pause_writing()
+        connection._pace()
+        assert connection.deadline == pytest.approx(loop.time() + 60.0 - spent)
+        assert not connection._transport.is_reading()
+        await asyncio.sleep(20.0)
+        connection.resume_writing()
+        assert connection._transport.is_reading()
+        await asyncio.sleep(1000.0)  # not blocked: this isn't counted
+
+    connection._reader.feed(b"Host: h\r\nContent-Length: 1\r\n\r\nx")
+    assert connection._reader.next() is not None
+    connection._pace()
+    connection.pause_writing()
+    assert connection.deadline == pytest.approx(loop.time() + 60.0)
+
+
+@pytest.mark.virtual_time
+async def test_a_handshake_gains_no_time_from_blocked_writes() -> None:
+    connection = Connection(silent_host())
+    limit = connection.deadline
+    connection.pause_writing()
+    await asyncio.sleep(1.0)
+    connection.resume_writing()
+    assert connection.deadline == limit
 
 
 @pytest.mark.parametrize(

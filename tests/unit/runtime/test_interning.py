@@ -54,6 +54,32 @@ def test_parts_that_differ_share_their_strings_and_empty_maps() -> None:
     assert first.spec.node_selector is second.spec.node_selector
 
 
+def test_texts_of_pods_that_are_gone_are_forgotten() -> None:
+    decoder = InterningDecoder(Pod, intern=("spec",))
+    kept = decoder.decode(text(Pod(spec=PodSpec(node_name="kept"))))
+    for number in range(1000):
+        decoder.decode(text(Pod(spec=PodSpec(node_name=f"node-{number}"))))
+    assert len(decoder.words) < 20
+    decoder.pools["$.spec"].sweep()
+    decoder.words.sweep()
+    assert len(decoder.words) == len(decoder.pools["$.spec"]) == 1
+    again = decoder.decode(text(Pod(spec=PodSpec(node_name="kept", priority=7))))
+    assert again.spec.node_name is kept.spec.node_name
+
+
+def test_texts_of_parts_are_not_interned_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[str] = []
+
+    def note(value: str) -> str:
+        taken.append(value)
+        return value
+
+    monkeypatch.setattr("sys.intern", note)
+    decoder = InterningDecoder(Pod, intern=("spec",))
+    assert decoder.decode(text(Pod(spec=PodSpec(node_name="n\u00f6de")))).spec.node_name == "n\u00f6de"
+    assert taken == []
+
+
 def test_parts_of_different_fields_with_equal_text_keep_their_types() -> None:
     decoder = InterningDecoder(Pod, intern=("spec.containers", "metadata.managedFields"))
     pod = decoder.decode(b'{"metadata":{"managedFields":[{}]},"spec":{"containers":[{}]}}')

@@ -13,6 +13,7 @@ from runtime.credential_plugins import ExecCredentials, OidcCredentials
 from runtime.credentials import TokenFile
 from runtime.errors import ConfigError
 from runtime.kubeconfig import ClientConfig, Overrides, load
+from runtime.kubeconfig_files import Entry, User
 from tests.pki import Authority
 
 CA = Authority()
@@ -285,6 +286,115 @@ def test_a_client_certificate_comes_as_data_or_as_files(world: World, tmp_path: 
 def test_faults_of_the_user_section_are_named(world: World, user: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=f'config: user "u": {message}'):
         world.user(**user)
+
+
+DEEP = "current-context: here\nx: " + "[" * 80 + "]" * 80
+LOOP = "users: [{name: u, user: {exec: &a {command: x, env: [*a]}}}]"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (LOOP, r"config: users\[0\].user.exec.env\[0\]: a YAML alias leads back"),
+        (DEEP, r"config: x\[0\].*: nested more than 64 levels deep"),
+        ("a: 2001-99-99", "config: no valid YAML: month must be in"),
+        ('users: [{name: u, user: {token: "a\\0b"}}]', r"config: users\[0\].user.token: holds a NUL character"),
+        ('{"a\\0": 1}', "config: top level: holds a NUL character"),
+    ],
+)
+def test_content_that_no_reader_can_deal_with_is_named(world: World, content: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        world.load(world.write("config", content))
+
+
+def test_an_alias_may_be_used_many_times(world: World) -> None:
+    content = document()
+    section = content["clusters"][0]["cluster"]
+    content["clusters"] += [{"name": f"c{number}", "cluster": section} for number in range(100)]
+    assert "*id001" in yaml.safe_dump(content)
+    assert world.load(world.write("config", content)).server == "http://one:80"
+
+
+PLUGIN = {"command": "x", "apiVersion": "v1"}
+
+
+@pytest.mark.parametrize(
+    ("section", "values", "message"),
+    [
+        ("cluster", {"server": "http://[::1"}, r"server: 'http://\[::1' is no http or https URL"),
+        ("cluster", {"server": "http://x:99999"}, "server: 'http://x:99999' is no"),
+        ("cluster", {"server": "https://a..b"}, "server: 'https://a..b' is no"),
+        ("cluster", {"server": "http://x/\n"}, "server: .* is no http or https URL"),
+        ("cluster", {"server": "ftp://me:sekret@x"}, r"server: 'ftp://\*\*\*@x' is no"),
+        ("cluster", {"proxy-url": "http://[::1"}, r"proxy-url: 'http://\[::1' is no http URL"),
+        ("cluster", {"proxy-url": "http://p:99999"}, "proxy-url: 'http://p:99999' is no http URL"),
+        ("cluster", {"proxy-url": "socks5://me:sekret@p"}, r"proxy-url: 'socks5://\*\*\*@p': only http://"),
+        ("cluster", {"tls-server-name": "a..b\u2603"}, "tls-server-name: 'a..b\u2603' is no host name"),
+        ("cluster", {"certificate-authority-data": "\u2603"}, "certificate-authority-data: no valid base64"),
+        (
+            "user",
+            {"client-key-data": "\u2603", "client-certificate-data": "\u2603"},
+            "client-certificate-data: no valid",
+        ),
+        ("user", {"token": "a\nb"}, "token: holds a line end"),
+        ("user", {"token": "\u2603"}, "token: holds characters beyond Latin-1"),
+        ("user", {"as": "a\x07"}, "as: holds a line end or another control"),
+        ("user", {"as": "\u2603"}, "as: holds characters beyond"),
+        ("user", {"as": "a", "as-uid": "\n"}, "as-uid: holds a line end"),
+        ("user", {"as": "a", "as-groups": ["g", "h\r"]}, "as-groups: holds a line end"),
+        ("user", {"as": "a", "as-user-extra": {"k": ["\u2603"]}}, "as-user-extra.k: holds characters beyond"),
+        ("user", {"exec": {**PLUGIN, "args": "x"}}, "exec.args: Expected `array`, got `str`"),
+        ("user", {"exec": {**PLUGIN, "args": [1]}}, r"exec.args\[0\]: Expected `str`, got `int`"),
+        ("user", {"exec": {**PLUGIN, "args": 5}}, "exec.args: Expected `array`, got `int`"),
+        ("user", {"exec": {**PLUGIN, "env": {"A": "b"}}}, "exec.env: Expected `array`, got `object`"),
+        ("user", {"exec": {**PLUGIN, "env": [{"value": "b"}]}}, r"exec.env\[0\]: Object missing .* `name`"),
+        ("user", {"exec": {**PLUGIN, "env": [{"name": "A=B", "value": "b"}]}}, "exec.env: 'A=B' is no name"),
+        ("user", {"exec": {**PLUGIN, "command": 5}}, "exec.command: Expected `str`, got `int`"),
+        ("user", {"exec": {**PLUGIN, "apiVersion": 5}}, "exec.apiVersion: Expected `str`, got `int`"),
+        (
+            "user",
+            {"auth-provider": {"name": "oidc", "config": {"id-token": 5, "idp-issuer-url": "x"}}},
+            "auth-provider: id-token: expected a text, got int",
+        ),
+    ],
+)
+def test_values_that_would_break_a_request_are_refused_while_loading(
+    world: World, section: str, values: dict[str, Any], message: str
+) -> None:
+    name = {"cluster": "c", "user": "u"}[section]
+    sections: dict[str, Any] = {"cluster": {"server": "https://one"}, section: values}
+    content = document(**sections)
+    with pytest.raises(ConfigError, match=f'config: {section} "{name}": {message}') as caught:
+        world.load(world.write("config", content))
+    assert "sekret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (Overrides(token="a\nb"), "^--token: holds a line end"),
+        (Overrides(impersonate="\u2603"), "^--as: holds characters beyond"),
+        (Overrides(impersonate="a", impersonate_groups=("b\n",)), "^--as-group: holds a line end"),
+    ],
+)
+def test_flags_that_would_break_a_request_are_refused(world: World, overrides: Overrides, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        world.load(world.write("config", document()), overrides=overrides)
+
+
+def test_a_pods_environment_may_be_wrong(world: World) -> None:
+    world.enter_pod("a..b")
+    with pytest.raises(
+        ConfigError, match=r"^KUBERNETES_SERVICE_HOST, KUBERNETES_SERVICE_PORT: 'https://a\.\.b:443' is no"
+    ):
+        world.load()
+
+
+@pytest.mark.parametrize("error", [ValueError, TypeError, AttributeError, RecursionError])
+def test_what_a_library_makes_of_odd_content_names_the_section(error: type[Exception]) -> None:
+    section = Entry("me", User(), Path("f"))
+    with pytest.raises(ConfigError, match=r'^f: user "me": can\'t be used: boom'), section.checked():
+        raise error("boom")
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from runtime.errors import ConnectionFailed, Forbidden
+from runtime.leader import TRIES
 from runtime.lease import Terms
 from runtime.wire import Lease, LeaseSpec, ObjectMeta, Status
 from tests.unit.runtime.election_world import Candidate, World, spec
@@ -107,6 +108,40 @@ def test_a_watch_that_fails_otherwise_is_tried_again(world: World, started: Call
     started(b)
     while len(b.api.waits) < 3:
         threading.Event().wait(0.001)
+
+
+@pytest.mark.parametrize("error", [RuntimeError("a bug"), ValueError("bad header"), RecursionError()])
+def test_a_standby_whose_watch_fails_in_an_unknown_way_goes_on_and_leads(
+    world: World, started: Callable[[Candidate], Candidate], caplog: pytest.LogCaptureFixture, error: Exception
+) -> None:
+    world.put(Lease(metadata=ObjectMeta(name="volcano"), spec=LeaseSpec(holder_identity="x")))
+    b = Candidate(world, "b", QUICK)
+    b.api.watch_error = error
+    errors = TRIES.labels("volcano", "error")._value
+    before = errors.get()
+    started(b)
+    while len(b.api.waits) < 3:
+        assert b.elector._thread.is_alive()
+        threading.Event().wait(0.001)
+    world.edit(holder_identity="")
+    assert b.notes.is_leading.wait(10)
+    assert errors.get() - before >= 2
+    assert len([record for record in caplog.records if record.exc_info]) == 1
+
+
+def test_an_unknown_error_on_release_still_ends_the_thread_in_order(
+    world: World, started: Callable[[Candidate], Candidate], caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(lease: Lease) -> Lease:
+        raise RuntimeError(f"a bug at {lease.metadata.name}")
+
+    a = started(Candidate(world, "a", Terms(15, 10, 5)))
+    assert a.notes.is_leading.wait(10)
+    a.api.update = broken  # type: ignore[method-assign]  # a bug
+    a.elector.stop()
+    a.elector._thread.join(10)
+    assert a.api.is_closed
+    assert "a bug" in caplog.text
 
 
 def test_a_lost_lease_ends_the_thread(world: World, started: Callable[[Candidate], Candidate]) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from runtime.errors import DecodeError, Gone
 from runtime.objects import Key
-from runtime.pages import Page, Pager, read_page
+from runtime.pages import MOST_PAGES, Page, Pager, read_page
 from runtime.wire import Status
 from tests.things import THINGS, Thing
 
@@ -81,6 +81,33 @@ def test_every_object_of_a_page_is_either_read_or_named(sizes: list[Any]) -> Non
     assert sorted([*good, *(bad.key.name for bad in page.unreadable)], key=int) == [str(n) for n in range(len(sizes))]
 
 
+DEEP = b'{"metadata":{"name":"deep","namespace":"n"},"spec":{"note":' + b"[" * 3000 + b"]" * 3000 + b"}}"
+NO_TEXT = b'{"metadata":{"name":"deep","namespace":"n"},"spec":{"tags":["\xff"]}}'
+
+
+@pytest.mark.parametrize(("bad", "problem"), [(DEEP, "nested deeper than can be read"), (NO_TEXT, "Invalid UTF-8")])
+@pytest.mark.parametrize("decode", [None, msgspec.json.Decoder(Thing).decode])
+def test_an_object_that_the_parser_itself_refuses_costs_no_other(bad: bytes, problem: str, decode: Any) -> None:
+    a, c = (msgspec.json.encode(thing(name)) for name in "ac")
+    body = b'{"metadata":{"resourceVersion":"9","continue":"t"},"items":[%s,%s,%s]}' % (a, bad, c)
+    page = read_page(THINGS, body, decode)
+    assert names(page) == ["a", "c"]
+    assert (page.resource_version, page.continue_) == ("9", "t")
+    assert page.unreadable[0].key == Key("n", "deep")
+    assert str(page.unreadable[0].error).startswith(f"Thing n/deep: {problem}")
+
+
+def test_a_deep_object_reaches_an_own_decoder_whole() -> None:
+    page = read_page(THINGS.with_model(msgspec.Raw), b'{"items":[%s,{}]}' % DEEP, lambda raw: raw)
+    assert [bytes(raw) for raw in page.items] == [DEEP, b"{}"]
+
+
+@pytest.mark.parametrize("body", [b"[" * 3000, b'{"metadata":{"continue":"\xff"}}'])
+def test_an_answer_that_the_parser_itself_refuses_is_no_list(body: bytes) -> None:
+    with pytest.raises(DecodeError, match="the answer is no list"):
+        read_page(THINGS, body)
+
+
 def gone() -> Gone:
     return Gone(Status(code=410, message="token expired"))
 
@@ -130,3 +157,37 @@ def test_a_410_on_a_first_page_is_the_callers() -> None:
     pager: Pager[Thing] = Pager(2)
     with pytest.raises(Gone, match="token expired"):
         pager.restart(gone())
+
+
+def test_a_list_that_expires_without_pages_too_is_the_callers() -> None:
+    pager: Pager[Thing] = Pager(2)
+    for _ in range(2):
+        pager.take(small("a", "t"))
+        pager.restart(gone())
+    pager.take(small("a", "t"))
+    with pytest.raises(Gone, match="token expired"):
+        pager.restart(gone())
+
+
+def test_a_token_that_comes_back_is_an_error() -> None:
+    pager: Pager[Thing] = Pager(2)
+    pager.take(small("a", "t1"))
+    pager.take(small("b", "t2"))
+    with pytest.raises(DecodeError, match="the list has no end: page 3 leads back"):
+        pager.take(small("c", "t1"))
+
+
+def test_a_token_of_an_expired_list_may_come_again() -> None:
+    pager: Pager[Thing] = Pager(2)
+    pager.take(small("a", "t1"))
+    pager.restart(gone())
+    pager.take(small("a", "t1"))
+    assert pager.continue_ == "t1"
+
+
+def test_pages_without_number_are_an_error() -> None:
+    pager: Pager[Thing] = Pager(2)
+    for number in range(MOST_PAGES):
+        pager.take(Page((), "9", f"t{number}"))
+    with pytest.raises(DecodeError, match=f"more than {MOST_PAGES} pages"):
+        pager.take(Page((), "9", "another"))

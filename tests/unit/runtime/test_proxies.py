@@ -52,6 +52,18 @@ def test_no_proxy_excludes_names_addresses_and_networks(server: str, no_proxy: s
     assert (proxy_for(server, {"HTTPS_PROXY": PROXY, "NO_PROXY": no_proxy}) == "") is direct
 
 
+@pytest.mark.parametrize("proxy", ["http://p:99999", "http://[::1", "http://", "p:port"])
+def test_a_proxy_that_cannot_be_dialled_is_refused_by_name(proxy: str) -> None:
+    with pytest.raises(ConfigError, match=r"HTTPS_PROXY: '.*' is no http URL"):
+        proxy_for("https://api.example.org", {"HTTPS_PROXY": proxy})
+
+
+def test_a_refused_proxys_password_is_not_shown() -> None:
+    with pytest.raises(ConfigError) as caught:
+        proxy_for("https://api.example.org", {"HTTPS_PROXY": "socks5://me:sekret@p"})
+    assert "sekret" not in str(caught.value)
+
+
 def test_other_kinds_of_proxy_are_refused_by_name() -> None:
     with pytest.raises(ConfigError, match="HTTPS_PROXY: 'socks5://p:1': only http:// proxies"):
         proxy_for("https://api.example.org", {"HTTPS_PROXY": "socks5://p:1"})

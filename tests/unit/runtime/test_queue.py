@@ -278,6 +278,17 @@ async def test_an_idle_queue_costs_no_timer() -> None:
     assert not [handle for handle in loop._scheduled if not handle.cancelled()]
 
 
+async def test_delays_that_were_shortened_pile_up_nowhere() -> None:
+    subject = queue()
+    subject.add_after("other", 5000)
+    for seconds in range(4000, 1000, -1):
+        subject.add_after("a", seconds)
+    assert len(subject._delayed) < 40
+    assert subject.snapshot().delayed == 2
+    assert (await subject.get(), now()) == ("a", pytest.approx(1001))
+    assert (await subject.get(), now()) == ("other", pytest.approx(5000))
+
+
 KEYS = st.sampled_from("abcd")
 STEPS = st.lists(
     st.one_of(

@@ -45,6 +45,24 @@ def test_half_an_object_is_an_error() -> None:
         read_object(THINGS, b'{"spec":{')
 
 
+@pytest.mark.parametrize("note", [b"[" * 3000 + b"]" * 3000, b'{"a":' * 3000 + b"1" + b"}" * 3000])
+def test_an_object_that_is_nested_too_deep_is_named(note: bytes) -> None:
+    text = b'{"note":%s,"metadata":{"name":"a","namespace":"n"}}' % note
+    with pytest.raises(DecodeError, match=r"^Thing n/a: nested deeper than can be read$"):
+        read_object(THINGS, text)
+
+
+def test_an_object_whose_nulls_lie_too_deep_is_named() -> None:
+    text = b'{"metadata":{"name":"a"},"spec":{"tags":null,"size":"x"},"note":%s}' % (b"[" * 800 + b"]" * 800)
+    with pytest.raises(DecodeError, match=r"^Thing a: "):
+        read_object(THINGS, text)
+
+
+def test_text_that_is_no_utf_8_is_an_error() -> None:
+    with pytest.raises(DecodeError, match=r"^Thing a: Invalid UTF-8"):
+        read_object(THINGS, b'{"metadata":{"name":"a"},"spec":{"tags":["\xff"]}}')
+
+
 def test_a_head_can_be_had_from_what_the_model_refuses() -> None:
     assert head_of(b'{"kind":"Thing","metadata":{"name":"a"},"spec":17}').metadata.name == "a"
     assert head_of(b"nonsense").metadata.name == ""

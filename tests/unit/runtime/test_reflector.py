@@ -11,9 +11,10 @@ import pytest
 
 from runtime.backoff import Backoff
 from runtime.decoding import decoder_of
-from runtime.errors import ConnectionFailed
+from runtime.errors import ConfigError, ConnectionFailed
 from runtime.event_reader import Broken, Deleted, EventReader
 from runtime.informer_metrics import EVENTS, FAILURES, InformerMetrics
+from runtime.mutation import CacheMutated
 from runtime.reflector import Reflector, Scope
 from tests.unit.runtime.models import PODS, Pod, line, pod, text
 from tests.unit.runtime.scripted import HANG, Listing, ScriptedClient, failure
@@ -237,6 +238,14 @@ async def test_a_server_that_asks_for_a_pause_gets_it() -> None:
     assert 20 <= second - first <= 40
 
 
+async def test_a_pause_without_measure_is_cut_short() -> None:
+    client = ScriptedClient([Listing([], "7")], [failure(429, retry_after=10**400)])
+    async with running(reflector(client, Log())):
+        await until(lambda: len(client.times("watch")) == 2)
+    first, second = client.times("watch")
+    assert 300 <= second - first <= 600
+
+
 async def test_expired_watches_one_after_the_other_are_slowed_down() -> None:
     client = ScriptedClient([Listing([], str(n)) for n in range(7, 13)], [failure(410)] * 5)
     async with running(reflector(client, Log())):
@@ -244,6 +253,107 @@ async def test_expired_watches_one_after_the_other_are_slowed_down() -> None:
     lists = client.times("list")
     pauses = [after - before for before, after in itertools.pairwise(lists)]
     assert pauses == pytest.approx([0.3, 0.6, 1.2, 2.4, 4.8])
+
+
+async def test_a_bookmark_before_each_refusal_does_not_end_the_back_off() -> None:
+    expired: list[object] = [bookmark(8), 1, GONE_EVENT]
+    client = ScriptedClient([Listing([], str(n)) for n in range(7, 14)], [list(expired) for _ in range(6)])
+    async with running(reflector(client, Log())):
+        await until(lambda: client.open_watches == 1 and len(client.times("watch")) == 7)
+    lists = client.times("list")
+    pauses = [after - before - 1 for before, after in itertools.pairwise(lists)]
+    assert pauses == pytest.approx([0.3, 0.6, 1.2, 2.4, 4.8, 9.6])
+
+
+@pytest.mark.parametrize("script", [[bookmark(8), 10, GONE_EVENT], [300]], ids=["with events", "quiet, ended in order"])
+async def test_a_watch_that_lasted_ends_the_back_off(script: list[object]) -> None:
+    client = ScriptedClient([Listing([], "7"), Listing([], "9")], [*[DROPPED] * 5, script, DROPPED])
+    async with running(reflector(client, Log())):
+        await until(lambda: client.open_watches == 1 and len(client.times("watch")) == 8)
+    tries = client.times("watch")
+    assert tries[7] - tries[6] <= 0.6 + 0.01
+
+
+async def test_a_server_that_ends_watches_at_once_is_asked_less_and_less() -> None:
+    client = ScriptedClient([Listing([], "7")], [[bookmark(8)] for _ in range(5)])
+    async with running(reflector(client, Log())):
+        await until(lambda: client.open_watches == 1 and len(client.times("watch")) == 6)
+    pauses = [after - before for before, after in itertools.pairwise(client.times("watch"))]
+    assert pauses == pytest.approx([0.3, 0.6, 1.2, 2.4, 4.8])
+
+
+async def test_a_server_whose_lists_always_expire_is_asked_less_and_less() -> None:
+    expiring: list[Listing | Exception] = [Listing([pod("a")], "7", "more"), failure(410, "Expired")]
+    client = ScriptedClient([*expiring * 12, Listing([], "9")])
+    async with running(reflector(client, Log())):
+        await until(lambda: client.open_watches == 1)
+    firsts = client.times("list")[::6]
+    assert [after - before for before, after in itertools.pairwise(firsts)] == pytest.approx([0.3, 0.6, 1.2, 2.4])
+    assert client.arguments("list", "limit") == [500, 500, 500, 500, 0, 0] * 4 + [500]
+
+
+async def test_a_list_without_end_is_given_up_and_tried_again() -> None:
+    client = ScriptedClient([Listing([pod("a")], "7", "same"), Listing([pod("b")], "7", "same"), Listing([], "9")])
+    log = Log()
+    async with running(reflector(client, log)):
+        await until(lambda: client.open_watches == 1)
+    assert log.entries == ["LIST"]
+
+
+DEEP = b'{"metadata":{"name":"deep","namespace":"ns","resourceVersion":"9"},"spec":{"x":%s}}' % (
+    b"[" * 3000 + b"]" * 3000
+)
+
+
+async def test_an_object_nested_too_deep_costs_no_other() -> None:
+    client = ScriptedClient(
+        [Listing([DEEP, pod("a")], "7")],
+        [[[line("ADDED", DEEP), line("DELETED", DEEP)], line("ADDED", pod("b", 10)), HANG]],
+    )
+    log = Log()
+    subject = reflector(client, log)
+    async with running(subject):
+        await until(lambda: subject.resource_version == "10")
+    assert log.entries == ["LIST deep? a", "deep?", "deep deleted", "b"]
+    assert len(client.times("watch")) == 1
+
+
+@pytest.mark.parametrize(
+    "error", [RuntimeError("a bug"), ValueError("a bug"), RecursionError(), ConfigError("no file")]
+)
+@pytest.mark.parametrize("is_listing", [True, False])
+async def test_an_error_of_any_kind_is_told_and_tried_again(
+    error: Exception, is_listing: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    failures = FAILURES.labels("pods.reflector-test", type(error).__name__)._value
+    before = failures.get()
+    lists: list[Listing | Exception] = [error, error] if is_listing else []
+    client = ScriptedClient([*lists, Listing([], "7")], [] if is_listing else [error, error])
+    async with running(reflector(client, Log())):
+        await until(lambda: client.open_watches == 1)
+    tries = client.times("list" if is_listing else "watch")
+    assert [after - before for before, after in itertools.pairwise(tries)] == pytest.approx([0.3, 0.6])
+    assert failures.get() - before == 2
+    has_traceback = any(record.exc_info for record in caplog.records)
+    assert has_traceback == (not isinstance(error, ConfigError))
+
+
+async def test_an_event_that_the_sink_cannot_take_is_passed_by_a_new_list(caplog: pytest.LogCaptureFixture) -> None:
+    class Picky(Log):
+        def put(self, obj: Pod) -> None:
+            raise RuntimeError(f"cannot take {obj.metadata.name}")
+
+    client = ScriptedClient([Listing([], "7"), Listing([], "20")], [[line("ADDED", pod("a", 8))]] * 3)
+    async with running(reflector(client, Picky())):
+        await until(lambda: client.open_watches == 1)
+    assert client.arguments("watch", "resource_version") == ["7", "7", "7", "20"]
+    assert len([record for record in caplog.records if record.exc_info]) == 3
+
+
+async def test_the_finding_of_the_test_mode_is_raised() -> None:
+    client = ScriptedClient([CacheMutated("changed in place")])
+    with pytest.raises(CacheMutated):
+        await reflector(client, Log()).run()
 
 
 async def test_progress_ends_the_back_off() -> None:

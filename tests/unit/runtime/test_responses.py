@@ -122,3 +122,8 @@ def test_a_delete_that_our_own_lost_try_carried_out_is_a_success() -> None:
         check_delete(gone, delete)
     with pytest.raises(errors.Conflict):
         check_delete(msgspec.structs.replace(failure(409, "Conflict"), repeated=True), delete)
+
+
+def test_a_failure_nested_too_deep_is_told_by_its_code() -> None:
+    with pytest.raises(errors.ServerError, match="currently unable"):
+        check(Response(status=503, body=b'{"odd":' * 3000 + b"1" + b"}" * 3000), GET)

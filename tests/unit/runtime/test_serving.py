@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -161,6 +162,148 @@ def test_a_body_that_never_arrives_is_given_up(serving: ServingThread, monkeypat
     with socket.create_connection(("127.0.0.1", port), timeout=10) as client:
         client.sendall(b"POST /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n")
         assert client.recv(100).startswith(b"HTTP/1.1 408")
+
+
+def ended(client: socket.socket) -> bool:
+    """Wait for the end of the stream."""
+    try:
+        return client.recv(100) == b""
+    except ConnectionError:
+        return True
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET /healthz HTTP/1.1\r\nHost: x\r\n"])
+def test_a_head_that_never_ends_is_given_up(
+    sent: bytes, serving: ServingThread, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("runtime.serving.HEAD_SECONDS", 0.1)
+    port = serving.listen("127.0.0.1:0", router())
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as client:
+        client.sendall(sent)
+        assert ended(client)
+
+
+def test_a_later_head_that_drips_is_given_up(serving: ServingThread, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("runtime.serving.HEAD_SECONDS", 0.3)
+    port = serving.listen("127.0.0.1:0", router())
+    with socket.create_connection(("127.0.0.1", port), timeout=0.02) as client:
+        client.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        asked, is_over = time.monotonic(), False
+        answer = b""
+        while not is_over and time.monotonic() - asked < 10:
+            try:
+                client.sendall(b"GET /healthz HTTP/1.1\r\nX: " if not answer else b"y")
+                got = client.recv(1000)
+                answer, is_over = answer + got, not got
+            except TimeoutError:
+                continue
+            except ConnectionError:
+                is_over = True
+        assert is_over
+        assert answer.startswith(b"HTTP/1.1 200 ")
+
+
+def test_no_limit_for_heads_ends_a_slow_answer_or_an_idle_connection(
+    serving: ServingThread, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("runtime.serving.HEAD_SECONDS", 0.1)
+    release = threading.Event()
+
+    def slow(_: Call) -> Reply:
+        release.wait(0.3)
+        return Reply("done")
+
+    port = serving.listen("127.0.0.1:0", router(slow=slow))
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    connection.request("GET", "/slow")
+    first = connection.getresponse()
+    assert first.read() == b"done"
+    standing = connection.sock
+    assert not release.wait(0.3), "the connection stands idle for longer than a head may take"
+    connection.request("GET", "/healthz")
+    assert connection.getresponse().read() == b"ok"
+    assert connection.sock is standing
+    connection.close()
+
+
+def test_a_tls_handshake_that_never_comes_is_given_up(serving: ServingThread, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("runtime.serving.HEAD_SECONDS", 0.1)
+    port = serving.listen("127.0.0.1:0", router(), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER))
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as client:
+        assert ended(client)
+
+
+def test_the_oldest_idle_connection_makes_room(serving: ServingThread, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("runtime.serving.MAX_CONNECTIONS", 3)
+    entered, release = threading.Event(), threading.Event()
+
+    def slow(_: Call) -> Reply:
+        entered.set()
+        release.wait(10)
+        return Reply("done")
+
+    port = serving.listen("127.0.0.1:0", router(slow=slow))
+    busy = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    busy.request("GET", "/slow")
+    assert entered.wait(10)
+    idle = [socket.create_connection(("127.0.0.1", port), timeout=10) for _ in range(2)]
+    assert text(port, "/healthz") == "ok"
+    assert ended(idle[0])
+    release.set()
+    assert busy.getresponse().read() == b"done"
+    busy.close()
+    for connection in idle:
+        connection.close()
+
+
+def test_a_client_that_does_not_take_its_answer_makes_room_too(
+    serving: ServingThread, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("runtime.serving.MAX_CONNECTIONS", 1)
+    size = 50_000_000
+    entered = threading.Event()
+
+    def big(_: Call) -> Reply:
+        entered.set()
+        return Reply(b"x" * size)
+
+    port = serving.listen("127.0.0.1:0", router(big=big))
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as client:
+        client.sendall(b"GET /big HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert entered.wait(10)
+        until = time.monotonic() + 10
+        answer = ""
+        while not answer and time.monotonic() < until:
+            with suppress(OSError, http.client.HTTPException):  # refused while the answer is being made
+                answer = text(port, "/healthz")
+        assert answer == "ok"
+        received = 0
+        with suppress(ConnectionError):
+            while chunk := client.recv(1_000_000):
+                received += len(chunk)
+        assert received < size
+
+
+def test_a_connection_too_many_is_refused_when_all_are_at_work(
+    serving: ServingThread, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("runtime.serving.MAX_CONNECTIONS", 1)
+    entered, release = threading.Event(), threading.Event()
+
+    def slow(_: Call) -> Reply:
+        entered.set()
+        release.wait(10)
+        return Reply("done")
+
+    port = serving.listen("127.0.0.1:0", router(slow=slow))
+    busy = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    busy.request("GET", "/slow")
+    assert entered.wait(10)
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as client:
+        assert ended(client)
+    release.set()
+    assert busy.getresponse().read() == b"done"
+    busy.close()
 
 
 def test_status_type_and_headers_are_the_handlers(serving: ServingThread) -> None:

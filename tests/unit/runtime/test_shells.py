@@ -6,8 +6,8 @@ import asyncio
 import logging
 import socket
 import ssl
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -563,4 +563,44 @@ async def test_a_proxy_that_is_not_there_is_told(open_: Open) -> None:
     config = ClientConfig(server="https://api.example.org", tls=Tls(), proxy=proxy)
     async with open_(config, RetryPolicy(wait_for_server=False)) as shell:
         with pytest.raises(ConnectionFailed, match=f"proxyconnect dial tcp {proxy[7:]}: connect: connection refused"):
+            await shell.send(GET)
+
+
+@contextmanager
+def silent_server() -> Iterator[str]:
+    """The URL of a server that takes one connection; in the end nothing may have come."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(5)
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        peer, _ = listener.accept()
+        with peer:
+            assert peer.recv(100) == b""
+
+
+@pytest.mark.parametrize("token", ["sec\r\nret", "sec\x00\nret", "sec\nret\udcff"])
+@pytest.mark.parametrize("is_stream", [False, True])
+async def test_credentials_that_no_header_can_carry_are_told_and_not_shown(
+    open_: Open, token: str, is_stream: bool
+) -> None:
+    with silent_server() as url:
+        async with open_(ClientConfig(server=url, credentials=FixedCredentials.bearer(token))) as shell:
+            with pytest.raises(ConnectionFailed, match="credentials can't be sent: control character") as caught:
+                await (shell.lines(WATCH) if is_stream else shell.send(GET))
+    assert (caught.value.sent, caught.value.permanent) == (False, True)
+    assert "sec" not in str(caught.value)
+    assert caught.value.__cause__ is None
+
+
+@pytest.mark.parametrize("is_stream", [False, True])
+async def test_another_header_that_cannot_be_sent_is_a_failure_too(open_: Open, is_stream: bool) -> None:
+    with silent_server() as url:
+        config = ClientConfig(server=url, headers=(("Impersonate-User", "me\r\nX: y"),))
+        async with open_(config, RetryPolicy(attempts=1)) as shell:
+            with pytest.raises(ConnectionFailed, match="can't be sent: "):
+                await (shell.lines(WATCH) if is_stream else shell.send(GET))
+
+
+async def test_a_host_that_is_no_name_is_a_failure(open_: Open) -> None:
+    async with open_(f"http://{'a' * 70}.example") as shell:
+        with pytest.raises(ConnectionFailed):
             await shell.send(GET)

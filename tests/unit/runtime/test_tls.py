@@ -136,3 +136,10 @@ def test_keys_in_memory_leave_nothing_on_disk_without_memory_files(
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     Tls(key_pair=lambda: pair_of(USER)).context()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_path_that_can_be_none_is_an_error_like_a_missing_file(tmp_path: Path) -> None:
+    pem = Pem("f: certificate-authority", path=tmp_path / "a\0b")
+    for look in (pem.read, pem.stamp):
+        with pytest.raises(ConfigError, match=r"^f: certificate-authority: unable to read .*null"):
+            look()

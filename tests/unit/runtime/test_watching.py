@@ -46,6 +46,31 @@ def test_an_error_without_a_status_still_ends_the_watch() -> None:
         read_event(line("ERROR", ["?"]))
 
 
+DEEP = b"[" * 3000 + b"]" * 3000
+
+
+def test_an_event_about_a_deep_object_has_its_type_and_the_objects_text() -> None:
+    event = read_event(b'{"type":"ADDED","object":%s}' % DEEP)
+    assert (event.type, bytes(event.object)) == ("ADDED", DEEP)
+
+
+def test_a_deep_object_is_named() -> None:
+    text = b'{"type":"ADDED","object":{"metadata":{"name":"a","namespace":"n"},"note":%s}}' % DEEP
+    with pytest.raises(DecodeError, match=r"^Thing n/a: nested deeper than can be read"):
+        read_change(THINGS, text)
+
+
+def test_a_deep_error_still_ends_the_watch() -> None:
+    with pytest.raises(ServerError, match="the watch ended"):
+        read_event(b'{"type":"ERROR","object":%s}' % DEEP)
+
+
+@pytest.mark.parametrize("text", [b"[" * 3000, b'{"type":"\xff","object":{}}', b'{"type":' + DEEP + b',"object":1}'])
+def test_what_the_parser_itself_refuses_is_an_error(text: bytes) -> None:
+    with pytest.raises(DecodeError, match="not a watch event"):
+        read_event(text)
+
+
 @pytest.mark.parametrize("text", [b"", b"nonsense", b"{}", b'{"type":"ADDED"}', b'{"type":1,"object":{}}'])
 def test_what_is_no_event_is_an_error(text: bytes) -> None:
     with pytest.raises(DecodeError, match="not a watch event"):

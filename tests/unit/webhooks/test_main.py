@@ -115,3 +115,13 @@ async def test_requests_broken_off_at_the_end_are_told(monkeypatch: pytest.Monke
     stop: Any = manager.parts["admission"].stop
     await stop()
     assert front.failure == "2 requests after 30 s"
+
+
+def test_an_interrupt_ends_it_without_a_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted() -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(process, "main", interrupted)
+    with pytest.raises(SystemExit) as ended:
+        process.entry()
+    assert ended.value.code == 130

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any
@@ -24,7 +25,17 @@ from generated.listers.core_v1 import PodLister
 from generated.meta.v1 import ObjectMeta
 from generated.scheduling.v1beta1 import POD_GROUPS, ClusterSpec, PodGroupCondition, Queue, QueueSpec
 from runtime.controller import DONE
-from runtime.errors import AlreadyExists, ApiError, Conflict, Forbidden, NotFound, ServerError
+from runtime.errors import (
+    AlreadyExists,
+    ApiError,
+    Conflict,
+    ConnectionFailed,
+    Forbidden,
+    NotFound,
+    ServerError,
+    TooManyRequests,
+)
+from runtime.lease import LeaseLost
 from runtime.lister import Store
 from runtime.model import Model
 from runtime.objects import Key
@@ -290,6 +301,40 @@ async def test_conflicts_use_up_no_retry() -> None:
     assert world.events.seen == []
 
 
+@pytest.mark.parametrize(
+    "error",
+    [
+        ServerError(status(503, "ServiceUnavailable")),
+        TooManyRequests(status(429, "TooManyRequests")),
+        ConnectionFailed("refused"),
+        LeaseLost("not renewed"),
+    ],
+)
+@pytest.mark.parametrize(("verb", "resource"), [("update", JOBS), ("create", PODS)])
+async def test_an_outage_terminates_no_job(error: Exception, verb: str, resource: Any) -> None:
+    job = a_job(phase="Pending")
+    world = World(job, QUEUE, with_group(job), max_retries=1)
+    world.fakes.log.fail(error, verb, resource, times=None)
+    for _ in range(4):
+        with pytest.raises((type(error), JobError)):
+            await world.look()
+    assert not any(event[2] == "ExecuteAction" for event in world.events.seen)
+    assert world.reconciler.inbox.take(KEY) == [SYNC]
+
+
+async def test_a_look_that_is_broken_off_forgets_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    job = a_job(a_task(replicas=1), phase="Running", policies=POLICY, max_retry=3)
+    world = World(job, QUEUE, with_group(job), a_pod("j-t-0", "Failed"))
+
+    async def broken_off(*_: object) -> None:
+        raise asyncio.CancelledError
+
+    monkeypatch.setattr(Executor, "carry_out", broken_off)
+    with pytest.raises(asyncio.CancelledError):
+        await world.look(failing())
+    assert world.reconciler.inbox.take(KEY) == [failing(), SYNC]
+
+
 async def test_a_job_that_failed_too_often_is_terminated() -> None:
     job = a_job(phase="Pending")
     world = World(job, QUEUE, with_group(job), max_retries=2)
@@ -487,6 +532,16 @@ async def test_a_delayed_action_that_fails_is_tried_again_once() -> None:
     assert len(world.reconciler.delays) == 0
     assert PENDING._replace(action="RestartPod") in world.reconciler.inbox.take(KEY)
     assert world.job().status.retry_count == 0
+
+
+async def test_a_delayed_action_that_fails_takes_nothing_else_with_it() -> None:
+    world = _pending_world()
+    await world.look(PENDING)
+    world.now += 41
+    world.fakes.log.fail(ServerError(status(500, "InternalError")), "delete", PODS)
+    with pytest.raises(JobError):
+        await world.look(failing("j-t-1"))
+    assert world.reconciler.inbox.take(KEY) == [PENDING._replace(action="RestartPod"), failing("j-t-1"), SYNC]
 
 
 async def test_a_delayed_action_for_a_pod_that_runs_by_then_is_dropped() -> None:

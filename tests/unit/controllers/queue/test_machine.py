@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from controllers.queue.machine import TABLE, Goal, InvalidStateError, Operation, cell, target
+from runtime.controller import ReconcileError
 
 OPEN, CLOSE, SYNC = "OpenQueue", "CloseQueue", "SyncQueue"
 CELLS = [
@@ -52,3 +53,8 @@ def test_an_unknown_state_is_refused(action: str) -> None:
 
 def test_goals_are_states() -> None:
     assert [target(goal, 0) for goal in Goal] == ["Open", "Closed", "Unknown"]
+
+
+def test_an_unknown_state_is_a_failure_that_is_foreseen() -> None:
+    with pytest.raises(ReconcileError):
+        cell("q", "Ajar", SYNC)
