@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -28,15 +29,22 @@ class Shell:
         self.home = home
         self.environment = {**os.environ, "XDG_STATE_HOME": str(home), "KUBECACHEDIR": str(home / "kubectl")}
 
-    def start(self, *arguments: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
+    @contextmanager
+    def start(self, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+        """A running command; one that a failed test leaves behind is killed instead of waited for."""
+        with subprocess.Popen(
             [sys.executable, "-m", "cluster", *arguments],
             env=self.environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,
-        )
+        ) as process:
+            try:
+                yield process
+            except BaseException:
+                process.kill()
+                raise
 
     def run(self, *arguments: str, code: int = 0) -> tuple[str, str]:
         """Output and errors."""
