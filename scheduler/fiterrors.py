@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from scheduler.state.task import Task
     from scheduler.template import Template
 
-ALL_UNAVAILABLE = "all nodes are unavailable"
-
 
 @dataclass(frozen=True, slots=True)
 class FitErrors:

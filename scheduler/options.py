@@ -46,7 +46,7 @@ def _add_planned(flags: FlagParser) -> None:
     """Flags of existing manifests whose parts are still to come; they are read, and told of when set."""
     for name, kind, default, text in (
         ("resync-period", DURATION, 0.0, "Accepted: informers need no resync"),
-        ("priority-class", BOOL, True, "Whether priority classes count"),
+        ("priority-class", BOOL, True, "Accepted: priority classes always count"),
         ("minimum-feasible-nodes", INT, 100, "Accepted: the search looks at all nodes"),
         ("minimum-percentage-nodes-to-find", INT, 5, "Accepted: the search looks at all nodes"),
         ("node-worker-threads", UINT32, 20, "Accepted: one thread keeps the state"),

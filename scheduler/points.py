@@ -38,9 +38,6 @@ class Point(Enum):
     BEST_NODE = "enableBestNode"
     OVERUSED = "enabledOverused"
     ALLOCATABLE = "enabledAllocatable"
-    PREEMPTABLE = "enablePreemptable"
-    RECLAIMABLE = "enableReclaimable"
-    PREEMPTIVE = "enablePreemptive"
 
     @property
     def switch(self) -> str:

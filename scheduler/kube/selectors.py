@@ -40,15 +40,6 @@ def match_term(term: NodeSelectorTerm, view: View) -> Mask:
     return matches
 
 
-def is_parsable(term: NodeSelectorTerm) -> bool:
-    """Whether Kubernetes can read the term; one that it can't selects nothing."""
-    fields = all(
-        field.key == "metadata.name" and field.operator in {"In", "NotIn"} and len(field.values) == 1
-        for field in term.match_fields
-    )
-    return fields and all(_test(requirement) is not None for requirement in term.match_expressions)
-
-
 def _by_label(key: str, test: Callable[[str | None], bool], view: View) -> Mask:
     facet = view.cluster.label(key)
     table = np.fromiter((_ask(test, value) for value in facet.values), dtype=np.bool_, count=len(facet.values))

@@ -49,22 +49,6 @@ class NodeColumns:
     def __len__(self) -> int:
         return int(self.allocatable.shape[1])
 
-    def idle(self) -> Floats:
-        """`(dims, nodes)`: allocatable less used; negative where a node shrank below what it holds."""
-        return self.allocatable - self.used
-
-    def future_idle(self) -> Floats:
-        """`(dims, nodes)`: idle, plus what is being released, less what already waits for it."""
-        return self.allocatable - self.used + self.releasing - self.pipelined
-
-    def save(self, rows: Rows) -> Floats:
-        """A copy of the changeable cells of these nodes, for `restore`."""
-        return self.dynamic[:, rows]
-
-    def restore(self, rows: Rows, saved: Floats) -> None:
-        """Put back what `save` returned for the same rows."""
-        self.dynamic[:, rows] = saved
-
     def widen(self) -> None:
         """Add zero rows for dimensions that were met since these columns were made."""
         grown = NodeColumns(self.dimensions, len(self))
