@@ -22,14 +22,12 @@ from runtime.backoff import Backoff
 from runtime.errors import (
     AlreadyExists,
     ApiError,
-    ConnectionFailed,
     DecodeError,
     NotFound,
     ServerError,
-    TooManyRequests,
 )
 from runtime.event_correlator import Correlator, Occurrence, Write
-from runtime.lease import LeaseLost
+from runtime.failures import OUTAGES
 from runtime.objects import Object
 from runtime.patches import MergePatch, Patch
 from runtime.requests import Priority
@@ -221,7 +219,7 @@ class _Lane:
         while refusals < MAX_REFUSALS:
             try:
                 await self._write(write)
-            except (ServerError, TooManyRequests, ConnectionFailed, LeaseLost) as error:
+            except OUTAGES as error:
                 failures += 1
                 refusals += isinstance(error, ServerError)
                 log.debug("event not sent yet object=%s tries=%d: %s", occurrence.subject, failures, error)

@@ -10,7 +10,8 @@ from __future__ import annotations
 from runtime.errors import AlreadyExists, Conflict, ConnectionFailed, ServerError, TooManyRequests
 from runtime.lease import LeaseLost
 
-_OUTAGES = (ConnectionFailed, LeaseLost, ServerError, TooManyRequests)
+OUTAGES = (ConnectionFailed, LeaseLost, ServerError, TooManyRequests)
+"""What is raised while the API can't be used, for now."""
 
 
 def is_outage(error: BaseException | None) -> bool:
@@ -21,7 +22,7 @@ def is_outage(error: BaseException | None) -> bool:
     """
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
-        if isinstance(error, _OUTAGES):
+        if isinstance(error, OUTAGES):
             return True
         if isinstance(error, BaseExceptionGroup):
             return all(map(is_outage, error.exceptions))
