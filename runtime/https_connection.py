@@ -18,7 +18,8 @@ from inspect import isawaitable
 from typing import Protocol, TypeAlias, cast
 
 from runtime.certs import CertificateError
-from runtime.http1 import CONTINUE, HttpError, HttpRequest, HttpResponse, RequestReader, encode_response
+from runtime.http1 import CONTINUE, HttpRequest, HttpResponse, RequestReader, encode_response
+from runtime.http1_framing import HttpError
 
 logger = logging.getLogger(__name__)
 

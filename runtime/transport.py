@@ -1,5 +1,5 @@
 """
-The aiohttp shell: sends requests and streams watch lines.
+The asynchronous shell: sends requests and streams watch lines.
 
 The order of one try: credentials, a place in the queue (rate limit, priority), the write guard, the wire. The
 guard comes last because a lease can be lost while a request waits. One transport belongs to one event loop.
@@ -12,73 +12,28 @@ import logging
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Any, Self, TypeAlias, TypeVar
+from typing import Self, TypeAlias, TypeVar
+from urllib.parse import urlsplit
 
 import aiohttp
-from yarl import URL
 
-from runtime.allocator import keep_read_buffers
+from runtime.connections import Broken, Pool, Unreachable
 from runtime.dialing import connection_failed, explain_connect, explain_exchange, explain_refusal
 from runtime.errors import ConfigError, ConnectionFailed
+from runtime.http1_answers import encode_field, encode_request
 from runtime.kubeconfig import ClientConfig
-from runtime.lines import LineSplitter, LineTooLong
 from runtime.ratelimit import Gate
 from runtime.requests import Request
 from runtime.responses import Response
 from runtime.retry import PATIENT, Attempts, RetryPolicy
 from runtime.serverwarnings import WarningLog
-from runtime.sockets import new_socket
+from runtime.sessions import BROKEN, IDLE_CONNECTION, LineStream, Sessions
 
 logger = logging.getLogger(__name__)
 
 S = TypeVar("S")
 _Identity: TypeAlias = tuple[str, ssl.SSLContext | None]
 """Authorization header and TLS context: who we are in one try."""
-
-_IDLE_CONNECTION = 90.0
-_READ_BUFFER = 64 * 1024  # larger ones leave the processor's cache before their lines are decoded
-_HEADER_LIMIT = 64 * 1024
-_BROKEN = (aiohttp.ClientError, OSError, TimeoutError)
-_REFUSES_HTTP_1_0 = frozenset({426, 505})
-
-
-class LineStream:
-    """Lines of a streamed answer, without their line ends. Raises ConnectionFailed when the stream breaks off."""
-
-    def __init__(
-        self, request: Request, response: aiohttp.ClientResponse, fail: Callable[[str], ConnectionFailed]
-    ) -> None:
-        self._request = request
-        self._response = response
-        self._fail = fail
-        self._splitter = LineSplitter()
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        async for lines in self.batches():
-            for line in lines:
-                yield line
-
-    async def batches(self) -> AsyncIterator[list[bytes]]:
-        """The lines as they arrive, a chunk's worth at a time: cheaper than one by one."""
-        while chunk := await self._read():
-            try:
-                lines = self._splitter.feed(chunk)
-            except LineTooLong as error:
-                raise self._fail(str(error)) from error
-            if lines:
-                yield lines
-        if self._splitter.rest:
-            raise self._fail("unexpected EOF in the middle of a line")
-
-    async def _read(self) -> bytes:
-        try:
-            return await self._response.content.readany()
-        except aiohttp.SocketTimeoutError as error:
-            raise self._fail(f"nothing came for {self._request.idle_timeout:g} s") from error
-        except (*_BROKEN, ValueError) as error:
-            raise self._fail(explain_exchange(_origin(error))) from error
-        except RuntimeError as error:  # what aiohttp raises once the session was closed under the stream
-            raise self._fail("the transport was closed") from error
 
 
 class Transport:
@@ -104,18 +59,23 @@ class Transport:
         self.config = config
         self.gate = Gate(qps=qps, burst=burst, in_flight=in_flight)
         self._retry = retry
-        self._timeout = aiohttp.ClientTimeout(total=timeout, sock_connect=connect_timeout)
-        self._connect_timeout = connect_timeout
+        self._timeout = timeout
         self._headers = [("User-Agent", user_agent), ("Accept", "application/json"), ("Accept-Encoding", "identity")]
         self._headers += config.headers
-        self._server = URL(config.server, encoded=True)
-        self._prefix = self._server.raw_path.rstrip("/")
+        self._sessions = Sessions(config, fields=self._headers, timeout=timeout, connect_timeout=connect_timeout)
+        server = urlsplit(config.server)
+        self._prefix = server.path.rstrip("/")
+        self._host = server.netloc.rpartition("@")[2]
+        self._pool = Pool(
+            server.hostname or "",
+            server.port or (443 if server.scheme == "https" else 80),
+            connect_timeout=connect_timeout,
+            idle_timeout=IDLE_CONNECTION,
+        )
+        self._fields: dict[str, str] = {}
+        """By Authorization header: the header lines that all requests share. It holds the latest one."""
         self._warnings = WarningLog()
         self._renewal = asyncio.Lock()
-        self._session: aiohttp.ClientSession | None = None
-        self._unchunked: aiohttp.ClientSession | None = None
-        self._may_unchunk = True
-        self._arriving: set[aiohttp.ClientResponse] = set()
         self._closed = False
 
     async def send(self, request: Request, *, guard: Callable[[], None] | None = None) -> Response:
@@ -135,17 +95,13 @@ class Transport:
         try:
             yield LineStream(request, response, lambda problem: self._broken(request, problem))
         finally:
-            self._arriving.discard(response)
-            response.close()
+            self._sessions.end(response)
 
     async def aclose(self) -> None:
         """Close all connections; streams and requests that are still open break off."""
         self._closed = True
-        for response in self._arriving:  # aiohttp would leave those who read them waiting
-            response.content.set_exception(aiohttp.ClientConnectionError("the transport was closed"))
-        for session in (self._unchunked, self._session):
-            if session is not None:
-                await session.close()
+        self._pool.close()
+        await self._sessions.aclose()
 
     async def __aenter__(self) -> Self:
         return self
@@ -183,123 +139,70 @@ class Transport:
         try:
             if guard is not None:
                 guard()
-            return await self._read(request, await self._start(request, identity))
-        except _BROKEN as error:
-            return self._failure(request, error)
+            self._check_open()
+            if self.config.proxy:
+                return self._warned(await self._sessions.exchange(request, *identity), request)
+            return self._warned(await self._exchange_directly(request, identity), request)
+        except Unreachable as error:
+            problem, permanent = explain_connect(error.origin, self.config.server)
+            return connection_failed(request, self.config.server, problem, sent=False, permanent=permanent)
+        except Broken as error:
+            return self._broken(request, explain_exchange(error.origin))
+        except BROKEN as error:
+            return self._sessions.failure(request, error)
         finally:
             self.gate.leave()
+
+    async def _exchange_directly(self, request: Request, identity: _Identity) -> Response:
+        authorization, context = identity
+        answer = await self._pool.exchange(
+            self._encode(request, authorization),
+            request.timeout or self._timeout,
+            context=context,
+            server_name=self.config.server_name,
+        )
+        return Response(status=answer.status, headers=answer.headers, body=answer.body)
+
+    def _encode(self, request: Request, authorization: str) -> bytes:
+        """The request on the wire. Raises ConnectionFailed when something in it can't be sent."""
+        try:
+            fields = self._shared_fields(authorization)
+            for name, value in request.headers.items():
+                fields += encode_field(name, value)
+            return encode_request(request.method, self._prefix + request.target, fields, request.body)
+        except ValueError as error:
+            raise explain_refusal(request, self.config.server, authorization, error) from None
+
+    def _shared_fields(self, authorization: str) -> str:
+        fields = self._fields.get(authorization)
+        if fields is None:
+            given = [("Host", self._host), *self._headers]
+            if authorization:
+                given.append(("Authorization", authorization))
+            fields = "".join(encode_field(name, value) for name, value in given)
+            self._fields = {authorization: fields}
+        return fields
+
+    def _warned(self, response: Response, request: Request) -> Response:
+        """The answer, its warnings logged."""
+        if "Warning" in response.headers:
+            self._warnings.report((response.headers["Warning"],), request)
+        return response
 
     async def _open(
         self, request: Request, identity: _Identity
     ) -> aiohttp.ClientResponse | Response | ConnectionFailed:
         await self.gate.enter(request.priority, slot=False)
         try:
-            response = await self._start(request, identity, self._stream_session(request))
-            if self._may_unchunk and response.status in _REFUSES_HTTP_1_0:
-                self._may_unchunk = False
-                await self._read(request, response)
-                response = await self._start(request, identity)
-            return response if response.status == 200 else await self._read(request, response)
-        except _BROKEN as error:
-            return self._failure(request, error)
+            self._check_open()
+            response = await self._sessions.open(request, *identity)
+        except BROKEN as error:
+            return self._sessions.failure(request, error)
+        return self._warned(response, request) if isinstance(response, Response) else response
 
-    async def _start(
-        self, request: Request, identity: _Identity, session: aiohttp.ClientSession | None = None
-    ) -> aiohttp.ClientResponse:
-        """Send, and read the head of the answer. Raises ConnectionFailed when aiohttp refuses to send it."""
-        header, context = identity
-        options: dict[str, Any] = {}
-        if context is not None:
-            options["ssl"] = context
-        if self.config.server_name:
-            options["server_hostname"] = self.config.server_name
-        if self.config.proxy:
-            options["proxy"] = self.config.proxy
-        if request.timeout or request.idle_timeout:
-            options["timeout"] = aiohttp.ClientTimeout(
-                total=request.timeout or self._timeout.total,
-                sock_connect=self._connect_timeout,
-                sock_read=request.idle_timeout or None,
-            )
-        try:
-            response = await (session or self._get_session()).request(
-                request.method,
-                self._url(request),
-                data=request.body,
-                headers={**request.headers, "Authorization": header} if header else request.headers,
-                allow_redirects=False,
-                **options,
-            )
-        except _BROKEN:  # some of which are ValueErrors too
-            raise
-        except ValueError as error:
-            raise explain_refusal(request, self.config.server, header, error) from None
-        self._arriving.add(response)
-        return response
-
-    def _url(self, request: Request) -> URL:
-        """Put together from parts, which costs a third of parsing the whole."""
-        return URL.build(
-            scheme=self._server.scheme,
-            authority=self._server.raw_authority,
-            path=self._prefix + request.path,
-            query_string=request.query_string,
-            encoded=True,
-        )
-
-    async def _read(self, request: Request, response: aiohttp.ClientResponse) -> Response:
-        try:
-            async with response:
-                body = await response.read()
-        finally:
-            self._arriving.discard(response)
-        if "Warning" in response.headers:
-            self._warnings.report(response.headers.getall("Warning"), request)
-        return Response(status=response.status, headers=response.headers, body=body)
-
-    def _get_session(self) -> aiohttp.ClientSession:
+    def _check_open(self) -> None:
         if self._closed:
             raise RuntimeError("the transport is closed")
-        if self._session is None:
-            keep_read_buffers()
-            self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=_IDLE_CONNECTION, socket_factory=new_socket),
-                headers=self._headers,
-                timeout=self._timeout,
-                cookie_jar=aiohttp.DummyCookieJar(),
-                skip_auto_headers=("Content-Type",),
-                auto_decompress=False,
-                read_bufsize=_READ_BUFFER,
-                max_line_size=_HEADER_LIMIT,
-                max_field_size=_HEADER_LIMIT,
-            )
-            # aiohttp would send PUT and DELETE again by itself; what may be repeated is decided in runtime.retry
-            self._session._retry_connection = False  # noqa: SLF001  # there is no public switch
-        return self._session
-
-    def _stream_session(self, request: Request) -> aiohttp.ClientSession:
-        """
-        The session for a stream: one that speaks HTTP/1.0, where a cut that looks like an end does no harm.
-
-        A server must not send chunks then. It sends a chunk for each event, and aiohttp takes as long over a chunk of
-        4 KB as over its decryption: without them a watch runs half as fast again.
-        """
-        shared = self._get_session()
-        if not (request.resumable and self._may_unchunk):
-            return shared
-        if self._unchunked is None:
-            self._unchunked = aiohttp.ClientSession(
-                connector=shared.connector,
-                connector_owner=False,
-                version=aiohttp.HttpVersion10,
-                headers=self._headers,
-                cookie_jar=aiohttp.DummyCookieJar(),
-                auto_decompress=False,
-                read_bufsize=_READ_BUFFER,
-                max_line_size=_HEADER_LIMIT,
-                max_field_size=_HEADER_LIMIT,
-            )
-        return self._unchunked
 
     def _identity(self) -> _Identity:
         tls = self.config.tls
@@ -321,35 +224,5 @@ class Transport:
                 self.config.tls.check()
             return self._identity() != rejected
 
-    def _failure(self, request: Request, error: Exception) -> ConnectionFailed:
-        """The typed error of what aiohttp raised."""
-        server = self.config.server
-        if isinstance(
-            error,
-            aiohttp.ClientConnectorError | aiohttp.ClientConnectorCertificateError | aiohttp.ConnectionTimeoutError,
-        ):
-            problem, permanent = explain_connect(_origin(error), server)
-            if isinstance(error, aiohttp.ClientProxyConnectionError):
-                problem = f"proxyconnect {problem}"
-            return connection_failed(request, server, problem, sent=False, permanent=permanent)
-        if isinstance(error, aiohttp.ClientHttpProxyError):
-            return connection_failed(request, server, f"proxyconnect: {error.status} {error.message}", sent=False)
-        return self._broken(request, explain_exchange(_origin(error)))
-
     def _broken(self, request: Request, problem: str) -> ConnectionFailed:
         return connection_failed(request, self.config.server, problem, sent=True)
-
-
-def _origin(error: Exception) -> Exception:
-    """The system's error inside aiohttp's."""
-    if isinstance(error, aiohttp.ClientConnectorError | aiohttp.ClientConnectorCertificateError):
-        return error.certificate_error if isinstance(error, aiohttp.ClientConnectorCertificateError) else error.os_error
-    if isinstance(error.__cause__, ssl.SSLError):
-        return error.__cause__
-    if isinstance(error, aiohttp.ServerDisconnectedError):
-        return EOFError()
-    if isinstance(error, aiohttp.ClientPayloadError):
-        return EOFError("unexpected EOF")
-    if isinstance(error, aiohttp.ClientResponseError):
-        return ValueError(f"malformed HTTP response: {error.message}")
-    return error

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.http1 import HttpError, HttpRequest, HttpResponse, RequestReader, encode_response, http_date
+from runtime.http1 import HttpRequest, HttpResponse, RequestReader, encode_response, http_date
+from runtime.http1_framing import HttpError
 
 LIMIT = 100
 GET = b"GET /x?a=b HTTP/1.1\r\nHost: h\r\n\r\n"
