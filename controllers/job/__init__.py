@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from controllers.blueprint import Blueprint, Context
+from controllers.job import upkeep
 from controllers.job.executor import Executor
 from controllers.job.reader import POD_INDEXERS, Listers, Reader
 from controllers.job.recent import Recent
@@ -32,6 +33,7 @@ PRIORITY_GATE: Final = "PriorityClass"
 JOB_GATE: Final = "VolcanoJobSupport"
 
 RULES: Final = (
+    *upkeep.RULES,
     Rule(JOBS.group, ("jobs",), (*READ, "patch")),
     Rule(JOBS.group, ("jobs/status",), ("update",)),
     Rule(JOBS.group, ("jobs/finalizers",), ("update",)),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final, TypeVar
 
@@ -19,9 +19,13 @@ from api import names
 from api.jobs import queue_of
 from api.owners import is_controlled_by
 from controllers.job import metrics
-from controllers.job.plan import Plan
+from controllers.job.machine import known_phase
+from controllers.job.plan import ACTIVE, Plan
+from controllers.job.plugins import plugins_of
+from controllers.job.plugins.base import JobPlugin
 from controllers.job.pods import build_pod
 from controllers.job.reader import Reader
+from controllers.job.upkeep import PluginUpkeep
 from controllers.job.world import Place, World
 from generated.batch.v1alpha1 import JOBS, Job, JobStatus
 from generated.clients.clientset import Clientset
@@ -61,6 +65,7 @@ class Executor:
         self._clients = clients
         self._events = events
         self._reader = reader
+        self.upkeep = PluginUpkeep(clients)
 
     async def carry_out(self, world: World, plan: Plan) -> Job:
         """
@@ -69,10 +74,13 @@ class Executor:
         Raises JobError when pods could not be created or deleted: the status is not written then.
         """
         job = world.job
+        plugins = plugins_of(job)
         if plan.create:
-            await self._create(world, plan.create)
+            await self._create(world, plan.create, plugins)
         if plan.delete or plan.mark:
             await self._delete(world, plan)
+        if plan.drops_group and plugins and _may_have_objects(job):
+            await self.upkeep.remove(job, plugins)
         written = await self.write_status(job, plan.status)
         if plan.drops_group:
             await self._drop_group(written)
@@ -131,10 +139,13 @@ class Executor:
         groups = self._clients.scheduling_v1beta1.pod_groups
         await groups.patch(group.metadata.name, group.metadata.namespace, MergePatch(patch))
 
-    async def _create(self, world: World, wanted: Iterable[Place]) -> None:
+    async def _create(self, world: World, wanted: Sequence[Place], plugins: Sequence[JobPlugin]) -> None:
+        for place in {place.task: place for place in wanted}.values():
+            build_pod(world.job, place, plugins)  # what fails for a task fails before any pod is created
+
         async def create(place: Place) -> None:
             await cooperate()
-            await self._create_pod(world, place)
+            await self._create_pod(world, place, plugins)
 
         errors = await _each(wanted, create)
         if errors:
@@ -142,11 +153,11 @@ class Executor:
             self._tell(job, names.JobReason.FAILED_CREATE, f"Error creating pods: {_listed(errors)}")
             raise JobError(f"failed to create {len(errors)} pods of {len(job.spec.tasks)}") from errors[0]
 
-    async def _create_pod(self, world: World, place: Place) -> None:
+    async def _create_pod(self, world: World, place: Place, plugins: Sequence[JobPlugin]) -> None:
         job = world.job
         pods = self._clients.core_v1.pods
         try:
-            pod = await pods.create(build_pod(job, place, is_forwarded=world.is_forwarded))
+            pod = await pods.create(build_pod(job, place, plugins, is_forwarded=world.is_forwarded))
         except AlreadyExists:
             pod = await pods.get(place.pod, job.metadata.namespace)
             if not is_controlled_by(pod.metadata, job.metadata.uid):
@@ -205,6 +216,12 @@ class Executor:
 
     def _tell(self, job: Job, reason: str, message: str) -> None:
         self._events.warning(JOBS, job, reason, message)
+
+
+def _may_have_objects(job: Job) -> bool:
+    """Whether plugins made something, or were about to when they were interrupted."""
+    markers = (key for key in job.status.controlled_resources if key.startswith(names.PLUGIN_MARKER_PREFIX))
+    return known_phase(job.status.state.phase) in ACTIVE or any(markers)
 
 
 def is_namespace_leaving(error: BaseException | None) -> bool:

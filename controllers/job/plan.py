@@ -26,7 +26,7 @@ from generated.batch.v1alpha1 import Job, JobPhase, JobStatus
 from generated.bus.v1alpha1 import Action
 from generated.core.v1 import Pod
 
-_ACTIVE = frozenset((JobPhase.PENDING, JobPhase.RUNNING, JobPhase.RESTARTING))
+ACTIVE = frozenset((JobPhase.PENDING, JobPhase.RUNNING, JobPhase.RESTARTING))
 """Phases in which a kill begins something new, whether or not there are pods."""
 
 
@@ -124,8 +124,8 @@ def _kill(world: World, cell: Cell, request: Request, now: datetime) -> Plan:
     if facts.retry_count >= facts.max_retry - 1:  # the last run stays to be looked at
         retain = retain | SOFT
     victims = tuple(pod for pod in world.pods.values() if not world.is_terminating(pod) and phase_of(pod) not in retain)
-    is_news = bool(victims) or known_phase(job.status.state.phase) in _ACTIVE
-    stored = replace(job.status, version=job.status.version + is_news)
+    is_news = bool(victims) or known_phase(job.status.state.phase) in ACTIVE
+    stored = statuses.unmarked(replace(job.status, version=job.status.version + is_news))
     status = _next(job, *_after_kill(world, stored, victims, cell, request), now)
     return Plan(status, mark=victims, delete=victims, drops_group=True)
 

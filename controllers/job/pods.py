@@ -7,6 +7,7 @@ Everything is a function of the job, so a pod that was lost comes back the same.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
@@ -14,6 +15,7 @@ import msgspec
 from api import names
 from api.jobs import disruption_budget, partition_id, queue_of
 from api.owners import owner_reference
+from controllers.job.plugins.base import JobPlugin
 from controllers.job.world import Place
 from controllers.stored import template_document
 from generated.batch.v1alpha1 import JOBS, Job, TaskSpec
@@ -23,13 +25,15 @@ _COPIED_LABELS: Final = (names.PREEMPTABLE_KEY, names.COOLDOWN_TIME_KEY)
 _TRUE: Final = "true"
 
 
-def build_pod(job: Job, place: Place, *, is_forwarded: bool = False) -> dict[str, Any]:
-    """The pod of one place."""
+def build_pod(
+    job: Job, place: Place, plugins: Sequence[JobPlugin] = (), *, is_forwarded: bool = False
+) -> dict[str, Any]:
+    """The pod of one place, dressed by the job's plugins in their order. Raises PluginError."""
     task = job.spec.tasks[place.task]
     template = template_document(task)
     given = template.get("metadata") or {}
     shared = _shared(job, place, is_forwarded=is_forwarded)
-    return {
+    pod = {
         "metadata": {
             "name": place.pod,
             "namespace": job.metadata.namespace,
@@ -39,6 +43,9 @@ def build_pod(job: Job, place: Place, *, is_forwarded: bool = False) -> dict[str
         },
         "spec": _spec(job, template.get("spec") or {}),
     }
+    for plugin in plugins:
+        plugin.dress(pod, job, place)
+    return pod
 
 
 def _shared(job: Job, place: Place, *, is_forwarded: bool) -> dict[str, str]:

@@ -19,6 +19,16 @@ def initial(job: Job, now: datetime) -> JobStatus:
     return changed(replace(job.status, min_available=job.spec.min_available), change, now)
 
 
+def unmarked(status: JobStatus) -> JobStatus:
+    """Without the marks of plugins: what they made is gone."""
+    kept = {
+        key: value
+        for key, value in status.controlled_resources.items()
+        if not key.startswith(names.PLUGIN_MARKER_PREFIX)
+    }
+    return replace(status, controlled_resources=kept)
+
+
 def counted(status: JobStatus, counts: Counts) -> JobStatus:
     """With these counters."""
     return replace(

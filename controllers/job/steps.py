@@ -18,10 +18,12 @@ from api import names
 from controllers.job import status as statuses
 from controllers.job.executor import Executor, JobError
 from controllers.job.machine import known_phase
+from controllers.job.plugins import plugins_of
 from controllers.job.podgroups import build_group, group_patch
 from controllers.job.reader import Reader
+from controllers.job.upkeep import NotOwnedError
 from controllers.job.volumes import markers, missing_claims, name_claims
-from controllers.job.waiting import Obstacle, obstacle
+from controllers.job.waiting import PLUGIN_FAILED, Obstacle, obstacle
 from controllers.job.world import World
 from generated.batch.v1alpha1 import JOBS, Job, JobPhase
 from generated.clients.clientset import Clientset
@@ -61,6 +63,14 @@ class Preparation:
             found = obstacle(world)
             if found is not None:
                 return Step(await self._explain(job, found), waits=True)
+        if job.spec.plugins:
+            try:
+                with self._told(job, Reason.PLUGIN_ERROR, PLUGIN_FAILED, unless=NotOwnedError):
+                    job = await self._plugins(job)
+            except NotOwnedError as error:
+                found = Obstacle(names.JobStateReason.PLUGIN_NOT_AVAILABLE, str(error), Reason.PLUGIN_ERROR, str(error))
+                return Step(await self._explain(job, found), waits=True)
+        if known_phase(job.status.state.phase) == JobPhase.PENDING:
             with self._told(job, Reason.PVC_ERROR, "Failed to create PVC, err: "):
                 job = await self._volumes(job, world)
         if world.is_forwarded:
@@ -77,6 +87,16 @@ class Preparation:
         if found.event:
             self._events.warning(JOBS, job, found.event, found.event_message)
         return await self._executor.write_status(job, status)
+
+    async def _plugins(self, job: Job) -> Job:
+        """Let plugins make what they have not made yet, and let the rest follow the job; the marks are saved at once."""
+        plugins, marked = plugins_of(job), job.status.controlled_resources
+        fresh = [plugin for plugin in plugins if names.plugin_marker(plugin.name) not in marked]
+        upkeep = self._executor.upkeep
+        await upkeep.establish(job, fresh)
+        await upkeep.follow(job, [plugin for plugin in plugins if plugin not in fresh])
+        marks = {names.plugin_marker(plugin.name): plugin.name for plugin in fresh if plugin.leaves_marker}
+        return await self._executor.write_status(job, replace(job.status, controlled_resources={**marked, **marks}))
 
     async def _volumes(self, job: Job, world: World) -> Job:
         operations = name_claims(job, _suffix)
@@ -132,10 +152,12 @@ class Preparation:
             self._events.warning(JOBS, job, Reason.POD_GROUP_PENDING, message)
 
     @contextmanager
-    def _told(self, job: Job, reason: str, prefix: str) -> Iterator[None]:
+    def _told(self, job: Job, reason: str, prefix: str, unless: type[Exception] | tuple[()] = ()) -> Iterator[None]:
         """Tell on the job what goes wrong."""
         try:
             yield
+        except unless:
+            raise
         except (ApiError, ConnectionFailed, JobError, QuantityError) as error:
             self._events.warning(JOBS, job, reason, f"{prefix}{error}")
             raise

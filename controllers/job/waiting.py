@@ -1,5 +1,5 @@
 """
-What a job waits for that is no failure: a queue, a claim, a plugin that isn't built, tasks that others depend on.
+What a job waits for that is no failure: a queue, a claim, a plugin that doesn't exist, tasks that others depend on.
 
 Waiting uses up no retry: the job stays as it is, says why, and goes on when what it waits for appears.
 """
@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 from api import names
 from api.jobs import find_task, queue_of
 from controllers.job.counts import RUNNING, SUCCEEDED, task_of
+from controllers.job.plugins import unknown_plugin
 from controllers.job.volumes import is_generated
 from controllers.job.world import World
 from generated.batch.v1alpha1 import Iteration, TaskSpec
@@ -23,8 +24,7 @@ OBSTACLES: Final = frozenset(
     (Reason.QUEUE_NOT_FOUND, Reason.CLAIM_NOT_FOUND, Reason.PLUGIN_NOT_AVAILABLE, Reason.DEPENDENCY_NOT_READY)
 )
 RECHECK_SECONDS: Final = 60.0
-BUILT_PLUGINS: Final[frozenset[str]] = frozenset()
-"""Job plugins that this controller can run."""
+PLUGIN_FAILED: Final = "Execute plugin when job add failed, err: "
 
 
 class Obstacle(NamedTuple):
@@ -48,11 +48,10 @@ def obstacle(world: World) -> Obstacle | None:
     spec = world.job.spec
     if world.queue is None:
         return Obstacle(Reason.QUEUE_NOT_FOUND, f"queue {queue_of(spec)} is not found")
-    for plugin in spec.plugins:
-        if plugin not in BUILT_PLUGINS:
-            message = f"job plugin {plugin} is not available"
-            told = f"Execute plugin when job add failed, err: {message}"
-            return Obstacle(Reason.PLUGIN_NOT_AVAILABLE, message, names.JobReason.PLUGIN_ERROR, told)
+    if unknown := unknown_plugin(world.job):
+        message = f"failed to get plugin {unknown}"
+        told = f"{PLUGIN_FAILED}{message}"
+        return Obstacle(Reason.PLUGIN_NOT_AVAILABLE, message, names.JobReason.PLUGIN_ERROR, told)
     for volume in spec.volumes:
         name = volume.volume_claim_name
         is_made_here = volume.volume_claim is not None and is_generated(world.job, name)

@@ -3,23 +3,35 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
 import msgspec
 import pytest
 
+from api.owners import owner_reference
 from controllers.freshest import Freshest
 from controllers.job.commands import Order
 from controllers.job.executor import Executor, JobError
+from controllers.job.plugins.base import PluginError
 from controllers.job.podgroups import build_group
 from controllers.job.reader import POD_INDEXERS, Listers, Reader
 from controllers.job.recent import Recent
 from controllers.job.reconcile import JobReconciler, Parts
 from controllers.job.requests import SYNC, Request, Target
 from generated.batch.v1alpha1 import JOBS, Job, LifecyclePolicy, VolumeSpec
-from generated.core.v1 import PERSISTENT_VOLUME_CLAIMS, PODS, PersistentVolumeClaim, PersistentVolumeClaimSpec, Pod
+from generated.core.v1 import (
+    CONFIG_MAPS,
+    PERSISTENT_VOLUME_CLAIMS,
+    PODS,
+    SERVICES,
+    ConfigMap,
+    PersistentVolumeClaim,
+    PersistentVolumeClaimSpec,
+    Pod,
+    Service,
+)
 from generated.fakes.fakes import Fakes
 from generated.listers.core_v1 import PodLister
 from generated.meta.v1 import ObjectMeta
@@ -39,9 +51,8 @@ from runtime.lease import LeaseLost
 from runtime.lister import Store
 from runtime.model import Model
 from runtime.objects import Key
-from runtime.responses import Response
 from runtime.wire import StatusCause, StatusDetails
-from tests.unit.controllers.fakes import Events, status
+from tests.unit.controllers.fakes import Events, readable, status
 from tests.unit.controllers.job.samples import NOW, a_group, a_job, a_pod, a_task, replaced, with_counts
 
 KEY = Key("ns", "j")
@@ -131,7 +142,7 @@ async def test_a_group_that_is_still_going_is_not_taken_for_the_new_one() -> Non
     world = World(job, QUEUE)
     world.reader.recent.dropped_group("u", "g")
     world.fakes.log.fail(AlreadyExists(status(409, "AlreadyExists")), "create", POD_GROUPS)
-    _readable(world, POD_GROUPS.plural, with_group(job, "Running"))
+    readable(world.fakes, POD_GROUPS.plural, with_group(job, "Running"))
     assert await world.look() == ["create podgroups j-u"]
     assert await world.look() == ["create podgroups j-u"]
 
@@ -180,7 +191,7 @@ async def test_a_pod_that_is_ours_already_is_adopted() -> None:
     job = a_job(a_task(replicas=1), phase="Pending")
     world = World(job, QUEUE, with_group(job))
     world.fakes.log.fail(AlreadyExists(status(409, "AlreadyExists")), "create", PODS)
-    _readable(world, PODS.plural, a_pod("j-t-0"))
+    readable(world.fakes, PODS.plural, a_pod("j-t-0"))
     assert await world.look() == ["create pods j-t-0", "status Pending"]
     assert world.events.seen == []
 
@@ -190,7 +201,7 @@ async def test_a_pod_of_somebody_else_is_reported_and_the_status_not_written() -
     world = World(job, QUEUE, with_group(job))
     world.fakes.log.fail(AlreadyExists(status(409, "AlreadyExists")), "create", PODS)
     foreign = msgspec.structs.replace(a_pod("j-t-0"), metadata=ObjectMeta(name="j-t-0", namespace="ns", uid="x"))
-    _readable(world, PODS.plural, foreign)
+    readable(world.fakes, PODS.plural, foreign)
     with pytest.raises(JobError, match="failed to create 1 pods of 1"):
         await world.look()
     assert world.events.seen == [
@@ -202,19 +213,6 @@ async def test_a_pod_of_somebody_else_is_reported_and_the_status_not_written() -
         )
     ]
     assert not world.fakes.log.find("update")
-
-
-def _readable(world: World, plural: str, obj: Model) -> None:
-    """Let the recorder answer one live read."""
-    transport = world.fakes.recorder.transport
-    send = transport.send
-
-    async def answer(request: Any, *, guard: Callable[[], None] | None = None) -> Any:
-        if request.method == "GET" and f"/{plural}/" in request.path:
-            return Response(status=200, body=msgspec.json.encode(obj))
-        return await send(request, guard=guard)
-
-    transport.send = answer  # type: ignore[method-assign]  # a recorder can't answer reads
 
 
 async def test_a_failed_create_is_told_and_tried_again() -> None:
@@ -375,8 +373,8 @@ async def test_a_job_without_its_queue_waits_and_says_so_once() -> None:
     ("spec", "event"),
     [
         (
-            {"plugins": {"svc": ()}},
-            ("PluginError", "Execute plugin when job add failed, err: job plugin svc is not available"),
+            {"plugins": {"nope": ()}},
+            ("PluginError", "Execute plugin when job add failed, err: failed to get plugin nope"),
         ),
         (
             {"volumes": (VolumeSpec(mount_path="/d", volume_claim_name="mine"),)},
@@ -435,7 +433,7 @@ async def test_a_group_of_somebody_else_is_reported() -> None:
     world = World(a_job(phase="Pending"), QUEUE)
     world.fakes.log.fail(AlreadyExists(status(409, "AlreadyExists")), "create", POD_GROUPS)
     foreign = msgspec.structs.replace(a_group(), metadata=ObjectMeta(name="j-u", namespace="ns"))
-    _readable(world, POD_GROUPS.plural, foreign)
+    readable(world.fakes, POD_GROUPS.plural, foreign)
     with pytest.raises(JobError, match="PodGroup j-u exists and is not owned by job ns/j"):
         await world.look()
     assert world.events.seen[0][2] == "PodGroupError"
@@ -582,3 +580,59 @@ async def test_a_status_for_a_job_that_is_gone_is_no_failure() -> None:
 def test_a_reader_starts_with_nothing_written() -> None:
     fresh: Freshest[Job] = World(a_job()).reader.fresh
     assert len(fresh) == 0
+
+
+async def test_what_plugins_need_is_there_and_noted_before_the_group() -> None:
+    job = replaced(
+        a_job(a_task(replicas=1), phase="Pending"), plugins={"svc": ("--disable-network-policy",), "env": ()}
+    )
+    world = World(job, QUEUE)
+    assert await world.look() == [
+        "create configmaps j-svc",
+        "create services j",
+        "status Pending",
+        "create podgroups j-u",
+    ]
+    marked = world.fakes.log.find("update")[0].body["status"]["controlledResources"]
+    assert marked == {"plugin-svc": "svc", "plugin-env": "env"}
+
+
+async def test_pods_are_dressed_by_plugins() -> None:
+    job = replaced(a_job(a_task(replicas=1), phase="Pending"), plugins={"env": ()})
+    world = World(job, QUEUE, with_group(job))
+    assert await world.look() == ["status Pending", "create pods j-t-0", "status Pending"]
+    variables = world.fakes.log.find("create", PODS)[0].body["spec"]["containers"][0]["env"]
+    assert [variable["name"] for variable in variables] == ["VK_TASK_INDEX", "VC_TASK_INDEX"]
+
+
+async def test_a_plugin_that_fails_creates_no_pod() -> None:
+    job = replaced(a_job(phase="Pending"), plugins={"ray": ()})
+    world = World(job, QUEUE, with_group(job))
+    with pytest.raises(PluginError, match="doesn't have head task"):
+        await world.look()
+    assert not world.fakes.log.find("create", PODS)
+
+
+async def test_a_job_whose_objects_are_somebody_elses_waits_and_says_so() -> None:
+    job = replaced(a_job(phase="Pending"), plugins={"svc": ()})
+    world = World(job, QUEUE)
+    world.fakes.log.fail(AlreadyExists(status(409, "AlreadyExists")), "create", CONFIG_MAPS)
+    readable(world.fakes, CONFIG_MAPS.plural, ConfigMap(metadata=ObjectMeta(name="j-svc", namespace="ns")))
+    assert await world.look() == ["create configmaps j-svc", "status Pending"]
+    text = "ConfigMap j-svc exists and is not owned by job ns/j"
+    assert world.events.seen == [("Warning", "j", "PluginError", text)]
+    assert world.fakes.writes[-1].body["status"]["state"]["message"] == text
+    assert world.result.again_after == 60
+
+
+async def test_a_killed_job_loses_what_its_plugins_made_before_the_status_says_so() -> None:
+    marked = {"controlled_resources": {"plugin-svc": "svc", "volume-pvc-x": "x"}}
+    job = replaced(a_job(phase="Running", status=marked), plugins={"svc": ("--disable-network-policy",)})
+    world = World(job, QUEUE)
+    meta = ObjectMeta(name="j", namespace="ns", uid="s", owner_references=(owner_reference(JOBS, job),))
+    readable(world.fakes, SERVICES.plural, Service(metadata=meta))
+    readable(world.fakes, CONFIG_MAPS.plural, ConfigMap(metadata=meta))
+    request = Request(action="AbortJob")
+    writes = await world.look(request)
+    assert writes[:3] == ["delete configmaps j-svc", "delete services j", "status Aborting"]
+    assert world.fakes.writes[2].body["status"]["controlledResources"] == {"volume-pvc-x": "x"}
