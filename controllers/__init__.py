@@ -6,10 +6,11 @@ A new one is a module with a `BLUEPRINT` and one line here.
 
 from __future__ import annotations
 
-from controllers import job, queue
+from controllers import job, podgroup, queue
 from controllers.blueprint import Blueprint
 
 CONTROLLERS: tuple[Blueprint, ...] = (
     job.BLUEPRINT,
+    podgroup.BLUEPRINT,
     queue.BLUEPRINT,
 )

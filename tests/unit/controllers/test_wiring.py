@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from controllers import CONTROLLERS, job, queue
+from controllers import CONTROLLERS, job, podgroup, queue
 from controllers.blueprint import Blueprint, Context
 from controllers.options import Options, feature_gates
 from generated.clients.clientset import Clientset
@@ -26,6 +26,7 @@ def built(blueprint: Blueprint, **gates: bool) -> set[str]:
 
 
 QUEUE_KINDS = {"queues", "podgroups", "commands"}
+GROUP_KINDS = {"pods", "podgroups", "replicasets", "statefulsets"}
 JOB_KINDS = {"jobs", "pods", "podgroups", "queues", "persistentvolumeclaims", "priorityclasses", "commands"}
 
 
@@ -34,6 +35,8 @@ JOB_KINDS = {"jobs", "pods", "podgroups", "queues", "persistentvolumeclaims", "p
     [
         (queue.BLUEPRINT, {}, QUEUE_KINDS),
         (queue.BLUEPRINT, {"QueueCommandSync": False}, QUEUE_KINDS - {"commands"}),
+        (podgroup.BLUEPRINT, {}, GROUP_KINDS),
+        (podgroup.BLUEPRINT, {"WorkLoadSupport": False}, {"pods", "podgroups"}),
         (job.BLUEPRINT, {}, JOB_KINDS),
         (job.BLUEPRINT, {"QueueCommandSync": False}, JOB_KINDS - {"commands"}),
         (job.BLUEPRINT, {"PriorityClass": False}, JOB_KINDS - {"priorityclasses"}),
@@ -52,7 +55,10 @@ async def test_both_controllers_share_their_caches() -> None:
     assert len(list(context.informers)) == len(JOB_KINDS)
 
 
-@pytest.mark.parametrize(("blueprint", "kinds"), [(queue.BLUEPRINT, QUEUE_KINDS), (job.BLUEPRINT, JOB_KINDS)])
+@pytest.mark.parametrize(
+    ("blueprint", "kinds"),
+    [(queue.BLUEPRINT, QUEUE_KINDS), (job.BLUEPRINT, JOB_KINDS), (podgroup.BLUEPRINT, GROUP_KINDS)],
+)
 def test_a_controller_may_read_what_it_watches(blueprint: Blueprint, kinds: set[str]) -> None:
     readable = {
         resource for rule in blueprint.rules for resource in rule.resources if {"list", "watch"} <= set(rule.verbs)

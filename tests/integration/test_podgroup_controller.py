@@ -1,0 +1,56 @@
+"""Pods of plain workloads get groups on a real API server, and lose them with their workload."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from controllers import podgroup
+from generated.apps.v1 import DEPLOYMENTS
+from generated.core.v1 import Pod
+from generated.scheduling.v1beta1 import PodGroup
+from runtime.patches import MergePatch
+from tests.integration.controllers import eventually, running
+
+GROUP = "scheduling.k8s.io/group-name"
+
+
+def deployment(replicas: int) -> dict[str, Any]:
+    labels = {"app": "web"}
+    template = {
+        "metadata": {"labels": labels},
+        "spec": {
+            "schedulerName": "volcano",
+            "containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}],
+        },
+    }
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web", "annotations": {"scheduling.volcano.sh/group-min-member": "2"}},
+        "spec": {"replicas": replicas, "selector": {"matchLabels": labels}, "template": template},
+    }
+
+
+async def test_a_deployment_has_one_group_until_it_is_scaled_to_nothing(kubeconfig: Path, namespace: str) -> None:
+    async with running(kubeconfig, podgroup.BLUEPRINT) as clients:
+
+        async def pods() -> tuple[Pod, ...]:
+            return (await clients.core_v1.pods.list(namespace)).items
+
+        async def groups() -> tuple[PodGroup, ...]:
+            return (await clients.scheduling_v1beta1.pod_groups.list(namespace)).items
+
+        await clients.client.create(DEPLOYMENTS, deployment(3), namespace)
+        await eventually(
+            pods, lambda found: len(found) == 3 and all(GROUP in pod.metadata.annotations for pod in found)
+        )
+        (group,) = await groups()
+        # a Deployment's annotations are copied to its ReplicaSets
+        assert group.spec.min_member == 2
+        assert (group.spec.min_resources or {})["requests.cpu"] == "2"
+        assert {pod.metadata.annotations[GROUP] for pod in await pods()} == {group.metadata.name}
+        assert group.metadata.owner_references[0].kind == "ReplicaSet"
+
+        await clients.client.patch(DEPLOYMENTS, "web", namespace, MergePatch({"spec": {"replicas": 0}}))
+        await eventually(groups, lambda left: not left)
