@@ -6,11 +6,12 @@ A new one is a module with a `BLUEPRINT` and one line here.
 
 from __future__ import annotations
 
-from controllers import job, podgroup, queue
+from controllers import garbagecollector, job, podgroup, queue
 from controllers.blueprint import Blueprint
 
 CONTROLLERS: tuple[Blueprint, ...] = (
     job.BLUEPRINT,
     podgroup.BLUEPRINT,
     queue.BLUEPRINT,
+    garbagecollector.BLUEPRINT,
 )
