@@ -6,7 +6,7 @@ A new one is a module with a `BLUEPRINT` and one line here.
 
 from __future__ import annotations
 
-from controllers import garbagecollector, job, podgroup, queue
+from controllers import garbagecollector, job, jobflow, jobtemplate, podgroup, queue
 from controllers.blueprint import Blueprint
 
 CONTROLLERS: tuple[Blueprint, ...] = (
@@ -14,4 +14,6 @@ CONTROLLERS: tuple[Blueprint, ...] = (
     podgroup.BLUEPRINT,
     queue.BLUEPRINT,
     garbagecollector.BLUEPRINT,
+    jobflow.BLUEPRINT,
+    jobtemplate.BLUEPRINT,
 )
