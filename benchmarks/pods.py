@@ -41,6 +41,7 @@ INTERNED = (
     "spec.topologySpreadConstraints",
     "spec.volumes",
     "status.conditions",
+    "status.containerStatuses[].lastState",
     "status.conditions[]",
 )
 """
@@ -48,15 +49,18 @@ What pods of one template share. The spec as a whole stays the same object over 
 its parts are shared by pods that differ in node name alone.
 """
 
-MOUNTING = ("spec.containers", "spec.initContainers", "spec.volumes")
-"""Where the token volume is named."""
+VARYING = ("spec.nodeName",)
+"""In what the specs of one template differ, once the token volume has one name."""
 DROPPED = (
     "apiVersion",
     "kind",
     "status.containerStatuses[].containerID",
     "status.containerStatuses[].image",
     "status.containerStatuses[].imageID",
+    "status.containerStatuses[].lastState.terminated.containerID",
+    "status.containerStatuses[].state.terminated.containerID",
     "status.hostIPs",
+    "status.podIP",
     "status.podIPs",
 )
 """What no component reads of a pod."""
@@ -95,7 +99,7 @@ def pod(number: int, *, jobs: int, stage: str = "running", version: int = 0) -> 
 
 def decoder() -> InterningDecoder[Pod]:
     """Decodes pods as the components do."""
-    return InterningDecoder(Pod, intern=INTERNED, drop=DROPPED, rewrite=dict.fromkeys(MOUNTING, unify_token_volumes))
+    return InterningDecoder(Pod, intern=INTERNED, drop=DROPPED, rewrite={"spec": unify_token_volumes}, vary=VARYING)
 
 
 def encode(document: Any) -> bytes:

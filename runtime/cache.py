@@ -33,6 +33,9 @@ T = TypeVar("T", bound=Object)
 
 Transform = Callable[[T], T | None]
 
+_BEFORE = "somebody since its last change"
+"""Who is suspected of a change that shows when an object leaves the cache."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -64,7 +67,7 @@ class Cache(Generic[T]):
     def put(self, obj: T, *, initial: bool = False) -> None:
         """Take a new state in. `initial`: of the first list."""
         meta = obj.metadata
-        key = Key(meta.namespace, meta.name)
+        key = key_of(obj)
         old = self.store.get(key)
         if old is not None:
             before = old.metadata
@@ -144,19 +147,19 @@ class Cache(Generic[T]):
             self._guard.check_all(suspect)
 
     def _tell(self, old: T | None, new: T, *, initial: bool) -> None:
-        if old is None:
+        if self._guard is not None:
+            self._pass(self._guard, old, new)
+        if old is not None:
+            self.handlers.updated(old, new)
+        else:
             self._metrics.objects.inc()
-            self._seal(new)
             self.handlers.added(new, initial=initial)
-            return
-        self._check(old)
-        self._seal(new)
-        self.handlers.updated(old, new)
 
     def _remove(self, key: Key, present: T) -> None:
         self.store.remove(key)
         self._metrics.objects.dec()
-        self._check(present)
+        if self._guard is not None:
+            self._guard.check((present,), _BEFORE)
         self.handlers.deleted(present)
         if self._guard is not None:
             self._guard.forget(key)
@@ -175,10 +178,9 @@ class Cache(Generic[T]):
                 self._metrics.handler_failures.inc()
                 _log.exception("handler.failed kind=%s object=%s handler=on_unreadable", self._kind, key)
 
-    def _seal(self, obj: T) -> None:
-        if self._guard is not None:
-            self._guard.seal(obj)
-
-    def _check(self, leaving: T) -> None:
-        if self._guard is not None:
-            self._guard.check((leaving,), "somebody since its last change")
+    @staticmethod
+    def _pass(guard: MutationGuard, leaving: T | None, entering: T) -> None:
+        """In the test mode: look at what leaves the cache, and remember what enters it."""
+        if leaving is not None:
+            guard.check((leaving,), _BEFORE)
+        guard.seal(entering)

@@ -11,15 +11,17 @@ A pool forgets what no object holds any longer, so that years of jobs leave noth
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from secrets import token_bytes
 from sys import getrefcount
 from typing import Any, Generic, TypeVar, get_origin
 
 import msgspec
 from msgspec import Raw
-from msgspec.structs import force_setattr
+from msgspec.structs import FieldInfo, force_setattr
 
 from runtime.decoding import without_nulls
 from runtime.shadow import Finish, Node, plan, tree_of
+from runtime.templates import Templates
 
 T = TypeVar("T")
 Text = bytes | bytearray | memoryview | Raw
@@ -29,9 +31,7 @@ _SWEEP_STEPS = 4
 """Entries looked at for each new one: garbage never outgrows what is in use, and no decode pauses for a sweep."""
 
 
-_SHORT = 256
-"""Bytes up to which a text is its own key: quicker than two hashes, and hardly larger."""
-_NOTHING: Any = object()
+_SALT = token_bytes(32)
 _EMPTY_MAP: dict[str, Any] = {}
 
 
@@ -48,28 +48,30 @@ class Pool:
     """
     Parts of one type, by their JSON text, which `rewrite` may bring to a common form before.
 
-    Of a long text only the hash is kept: Python's hash of bytes is SipHash under a key of this process, and two of
-    them, of the text and of the text with a blank behind, are 128 bits that nobody can aim at.
+    Of a text only the hash is kept. Python's hash of bytes is a SipHash, here of the text behind a random salt, so
+    nobody can aim at another's part, not even where PYTHONHASHSEED is known; and by accident, a billion new texts beside
+    100,000 that are in use meet one with the same 64 bits with a probability of 5 in a million.
     """
 
     def __init__(self, decode: Callable[[bytes], Any], rewrite: Rewrite | None = None) -> None:
         self._decode = decode
         self._rewrite = rewrite
-        self._values: dict[int | bytes, Any] = {}
-        self._hand: Iterator[int | bytes] = iter(())
+        self._values: dict[int, Any] = {}
+        self._hand: Iterator[int] = iter(())
 
     def __len__(self) -> int:
         return len(self._values)
 
     def get(self, raw: Text) -> Any:
         """The one value of this text. Raises msgspec.ValidationError when the type can't hold it."""
-        text = bytes(raw) if self._rewrite is None else self._rewrite(bytes(raw))
-        key = text if len(text) < _SHORT else hash(text) << 64 ^ hash(text + b" ")
-        value = self._values.get(key, _NOTHING)
-        if value is _NOTHING:
-            value = self._values[key] = self._decode(text)
-            for _ in range(_SWEEP_STEPS):
-                self._step()
+        text = raw if self._rewrite is None else self._rewrite(bytes(raw))
+        key = hash(_SALT + text)  # takes any buffer, and quicker than bytes() would
+        try:
+            return self._values[key]
+        except KeyError:
+            value = self._values[key] = self._decode(bytes(text))
+        for _ in range(_SWEEP_STEPS):
+            self._step()
         return value
 
     def _step(self) -> None:
@@ -103,7 +105,9 @@ class InterningDecoder(Generic[T]):
     Paths are JSON names: `spec`, `spec.containers`, `spec.containers[].env`, `status.conditions[]`. A path below
     another one is used where the outer part is new: containers that differ in one mount still share their environment.
     A function in `rewrite` sees the text of its part first, and may take out what makes equal parts differ, such as
-    the random name of a pod's token volume; the objects then differ from the server's in just that.
+    the random name of a pod's token volume; the objects then differ from the server's in just that. `vary` names texts
+    in which interned parts differ that are otherwise alike, such as `spec.nodeName`, one a part: parts that are new in
+    nothing else are quick to make (`runtime.templates`).
 
     What comes out are normal objects of the model; an interned part is shared, so it must not be changed.
     Raises ValueError for a path that the model doesn't have.
@@ -116,9 +120,16 @@ class InterningDecoder(Generic[T]):
         intern: Iterable[str],
         drop: Iterable[str] = (),
         rewrite: Mapping[str, Rewrite] | None = None,
+        vary: Iterable[str] = (),
     ) -> None:
         paths = tuple(intern)
         self._rewrites = {f"$.{path}": function for path, function in (rewrite or {}).items()}
+        self._varying: dict[str, str] = {}
+        for path in vary:
+            part, _, name = path.rpartition(".")
+            if part not in paths or f"$.{part}" in self._varying:
+                raise ValueError(f"varying, but not the only such field of an interned part: {path}")
+            self._varying[f"$.{part}"] = name
         if unknown := self._rewrites.keys() - {f"$.{path}" for path in paths}:
             raise ValueError(f"rewritten, but not interned: {', '.join(sorted(unknown))}")
         self._pools: dict[str, Pool] = {}
@@ -154,9 +165,26 @@ class InterningDecoder(Generic[T]):
     def _cut(self, kind: Any, below: Node, path: str) -> Finish:
         """Give a part its pool, with a decoder that goes on interning below it."""
         derived = plan(kind, below, self._cut, path)
-        pool = Pool(_part_decoder(kind, derived.shadow, derived.finish, path, self.words), self._rewrites.get(path))
-        self._pools[path] = pool
+        decode = _part_decoder(kind, derived.shadow, derived.finish, path, self.words)
+        rewrite = self._rewrites.get(path)
+        if path in self._varying:
+            templates = Templates(decode, _text_field(kind, path, self._varying[path]), self.words.get)
+            decode, rewrite = _after(rewrite, templates.get), None  # no text is seen twice in any case
+        pool = self._pools[path] = Pool(decode, rewrite)
         return pool.get
+
+
+def _after(rewrite: Rewrite | None, decode: Callable[[bytes], Any]) -> Callable[[bytes], Any]:
+    return decode if rewrite is None else lambda text: decode(rewrite(text))
+
+
+def _text_field(kind: Any, path: str, name: str) -> FieldInfo:
+    """The field of a struct that holds a text. Raises ValueError when there is no such field."""
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        for info in msgspec.structs.fields(kind):
+            if info.encode_name == name and info.type is str:
+                return info
+    raise ValueError(f"{path}: {kind} has no text {name!r}, so that can't vary")
 
 
 def _part_decoder(kind: Any, shadow: Any, finish: Finish | None, path: str, words: Pool) -> Callable[[bytes], Any]:

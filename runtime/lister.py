@@ -29,10 +29,10 @@ class Index(Generic[T]):
         self.values_of = values_of
         self._buckets: dict[str, dict[Key, T]] = {}
 
-    def put(self, key: Key, obj: T, values: list[str], old: T | None) -> None:
+    def put(self, key: Key, obj: T, values: tuple[str, ...], old: T | None) -> None:
         """Hold an object under its values, in place of its older self."""
         if old is not None:
-            before = list(self.values_of(old))
+            before = tuple(self.values_of(old))
             if before != values:
                 self._forget(key, set(before).difference(values))
         for value in values:
@@ -140,12 +140,12 @@ class Store(Lister[T]):
 
     def set(self, key: Key, obj: T, old: T | None) -> None:
         """As `put`, for a caller who has looked up already what is there."""
-        values = [list(index.values_of(obj)) for index in self._indexes.values()]
+        values = [tuple(index.values_of(obj)) for index in self._indexes.values()]  # before anything is changed
         siblings = self._namespaces.get(key.namespace)
         if siblings is None:
             siblings = self._namespaces[key.namespace] = {}
         siblings[key] = obj
-        for index, found in zip(self._indexes.values(), values, strict=True):
+        for index, found in zip(self._indexes.values(), values):  # noqa: B905  # the same mapping twice
             index.put(key, obj, found, old)
 
     def remove(self, key: Key) -> T | None:
@@ -177,5 +177,5 @@ class Store(Lister[T]):
         index = Index(values_of)
         for siblings in self._namespaces.values():
             for key, obj in siblings.items():
-                index.put(key, obj, list(values_of(obj)), None)
+                index.put(key, obj, tuple(values_of(obj)), None)
         return index

@@ -49,7 +49,11 @@ class Key(NamedTuple):
         raise ValueError(f"not a key: {text!r}, expected namespace/name")
 
 
+_make = tuple.__new__
+"""Builds a key in half the time that its own constructor takes: two or three are made for each watch event."""
+
+
 def key_of(obj: Object) -> Key:
     """The key of an object, from its metadata."""
     meta = obj.metadata
-    return Key(meta.namespace, meta.name)
+    return _make(Key, (meta.namespace, meta.name))

@@ -2,9 +2,10 @@
 Decoding an object with some of its parts treated apart, and still getting normal model objects.
 
 For a model and a set of field paths this derives "shadow" types: subclasses of the model whose chosen fields hold raw
-JSON text, so that one pass of the parser skips over them; fields that nobody wants are skipped for good. A finisher then
-replaces each raw part by what the part's own function makes of it, and turns the shadow into the model's own class: the two have the same layout, so Python
-itself does (and checks) that, at a tenth of the cost of a constructor call. `runtime.interning` is the user.
+JSON text, so that one pass of the parser skips over them; fields that nobody wants are skipped for good. A finisher
+then replaces each raw part by what the part's own function makes of it, and turns the shadow into the model's own
+class: the two have the same layout, so Python itself does (and checks) that, at a tenth of the cost of a constructor
+call. `runtime.interning` is the user; its speed for a watch event is decided here and in the parser.
 """
 
 from __future__ import annotations
@@ -56,6 +57,26 @@ class Plan:
 
     shadow: Any
     finish: Finish | None = None
+    steps: _Steps | None = None
+    """Of a struct: what its finisher does, for the struct around it to do at once with its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """One part to finish: the path of attributes to the struct that holds it, empty for the outermost, and its own."""
+
+    owner: str
+    name: str
+    finish: Finish
+    is_raw: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Steps:
+    """The parts inside a struct and the structs that are always there, itself first: (path, shadow, model)."""
+
+    parts: list[_Step]
+    structs: list[tuple[str, type, type]]
 
 
 Cutter = Callable[[Any, Node, str], Finish]
@@ -106,7 +127,20 @@ def _plan_tuple(kind: Any, node: Node, cutter: Cutter, path: str) -> Plan:
     if finish is None:
         return Plan(kind)
     shadow: Any = types.GenericAlias(tuple, (below.shadow, Ellipsis))
+    if below.steps is not None:
+        return Plan(shadow, _each_in_place(finish))
     return Plan(shadow, lambda values: tuple(map(finish, values)) if values else values)
+
+
+def _each_in_place(finish: Finish) -> Finish:
+    """Structs are finished where they are, so the list of them stays as well."""
+
+    def finish_all(values: Any) -> Any:
+        for value in values or ():
+            finish(value)
+        return values
+
+    return finish_all
 
 
 def _plan_struct(model: type[msgspec.Struct], node: Node, cutter: Cutter, path: str) -> Plan:
@@ -118,7 +152,8 @@ def _plan_struct(model: type[msgspec.Struct], node: Node, cutter: Cutter, path: 
             raise ValueError(f"{path}: {model.__name__} has no field {name!r}")
         parts.append(_plan_field(info, below, cutter, f"{path}.{name}"))
     shadow = _shadow_of(model, parts)
-    return Plan(shadow, _finisher(model, shadow, parts))
+    steps = _steps_of(model, shadow, parts)
+    return Plan(shadow, _finisher(steps), steps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,23 +199,80 @@ def _default_of(info: FieldInfo) -> list[Any]:
     return [] if info.default is NODEFAULT else [info.default]
 
 
-def _finisher(model: type, shadow: type, parts: list[_Field]) -> Finish:
-    """Finish the parts in place, then drop the shadow's class. What is absent has its default already."""
-    steps = [(part.info.name, attrgetter(part.info.name), part.plan) for part in parts]
-    raw = [(name, read, made.finish) for name, read, made in steps if made.finish and made.shadow is Raw]
-    typed = [(name, read, made.finish) for name, read, made in steps if made.finish and made.shadow is not Raw]
+def _steps_of(model: type, shadow: type, parts: list[_Field]) -> _Steps:
+    steps = _Steps([], [("", shadow, model)])
+    for part in parts:
+        name, inner = part.info.name, part.plan.steps
+        if inner is not None:
+            steps.parts.extend(
+                _Step(_join(name, step.owner), step.name, step.finish, step.is_raw) for step in inner.parts
+            )
+            steps.structs.extend((_join(name, path), was, becomes) for path, was, becomes in inner.structs)
+        elif part.plan.finish is not None:
+            steps.parts.append(_Step("", name, part.plan.finish, part.plan.shadow is Raw))
+    return steps
+
+
+def _join(*path: str) -> str:
+    return ".".join(filter(None, path))
+
+
+def _finisher(steps: _Steps) -> Finish:
+    """Finish the parts in place, then drop the shadows' classes. What is absent has its default already."""
+    (_, shadow, model), *inner = steps.structs
+    if not steps.parts and not inner:
+        return _reclasser(shadow, model)
+    structs_of = _fetcher([path for path, _, _ in inner])
+    classes = [(was, becomes) for _, was, becomes in inner]
+    place = {path: index for index, (path, _, _) in enumerate(inner)}
+    raw_of, raw_steps = _selected(steps, place, is_raw=True)
+    typed_of, typed_steps = _selected(steps, place, is_raw=False)
 
     def finish_struct(obj: Any) -> Any:
         kind: Any = type(obj)
         if kind is not shadow:
             return obj
-        for name, read, finish in raw:
-            value = read(obj)
+        structs = structs_of(obj)
+        for value, (owner, name, finish) in zip(raw_of(obj), raw_steps):  # noqa: B905  # see _fetcher
             if type(value) is Raw:
-                force_setattr(obj, name, finish(value))
-        for name, read, finish in typed:
-            force_setattr(obj, name, finish(read(obj)))
+                force_setattr(obj if owner is None else structs[owner], name, finish(value))
+        for value, (owner, name, finish) in zip(typed_of(obj), typed_steps):  # noqa: B905
+            finished = finish(value)
+            if finished is not value:
+                force_setattr(obj if owner is None else structs[owner], name, finished)
+        for struct, (was, becomes) in zip(structs, classes):  # noqa: B905
+            kind = type(struct)
+            if kind is was:
+                force_setattr(struct, "__class__", becomes)
         force_setattr(obj, "__class__", model)
         return obj
 
     return finish_struct
+
+
+def _reclasser(shadow: type, model: type) -> Finish:
+    """The finisher of a struct in which fields are dropped and nothing else."""
+
+    def reclass(obj: Any) -> Any:
+        kind: Any = type(obj)
+        if kind is shadow:
+            force_setattr(obj, "__class__", model)
+        return obj
+
+    return reclass
+
+
+def _selected(
+    steps: _Steps, place: dict[str, int], *, is_raw: bool
+) -> tuple[Callable[[Any], tuple[Any, ...]], list[tuple[int | None, str, Finish]]]:
+    """(what fetches the raw or the typed parts, for each the place of its struct, its name and its finisher)."""
+    chosen = [step for step in steps.parts if step.is_raw is is_raw]
+    fetch = _fetcher([_join(step.owner, step.name) for step in chosen])
+    return fetch, [(place.get(step.owner), step.name, step.finish) for step in chosen]
+
+
+def _fetcher(paths: list[str]) -> Callable[[Any], tuple[Any, ...]]:
+    """What gives the values at these paths in one call; to be zipped with as many others, as it may give one more."""
+    if not paths:
+        return lambda _obj: ()
+    return attrgetter(*paths, paths[-1])  # of a single path attrgetter would give the bare value

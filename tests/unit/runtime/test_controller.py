@@ -3,7 +3,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from itertools import pairwise
 from typing import Any
@@ -104,6 +104,17 @@ async def test_an_update_concerns_the_keys_of_both_states() -> None:
     async with running(pods, controller(reconciler, Watch(pods, by_node))):
         await asyncio.sleep(10)
     assert reconciler.keys == ["n1", "n2", "n1"]
+
+
+async def test_keys_that_come_one_by_one_are_those_of_both_states_too() -> None:
+    def each(obj: Pod) -> Iterator[str]:
+        yield from obj.metadata.labels.values()
+
+    pods = informer(pod("a", one="x", two="y"), then=[5, line("MODIFIED", pod("a", 2, one="x", two="z"))])
+    reconciler = Reconciler()
+    async with running(pods, controller(reconciler, Watch(pods, each), workers=1)):
+        await asyncio.sleep(10)
+    assert reconciler.keys == ["x", "y", "x", "z", "y"]
 
 
 async def test_a_watch_may_concern_several_keys_or_none() -> None:

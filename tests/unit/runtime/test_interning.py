@@ -159,21 +159,23 @@ def test_a_part_in_use_is_never_forgotten() -> None:
     assert pool.get(b"[1]") is kept
 
 
-def test_both_hashes_tell_long_texts_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    def first_fails(text: bytes) -> int:
-        return hash(text) if text.endswith(b" ") else 7
+@pytest.mark.parametrize("size", [1, 1000])
+def test_no_text_can_be_aimed_at_a_known_hash(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    """As under a PYTHONHASHSEED that an attacker knows: what is hashed begins with a secret."""
+    seen: list[bytes] = []
 
-    def second_fails(text: bytes) -> int:
-        return 7 if text.endswith(b" ") else hash(text)
+    def note(value: bytes) -> int:
+        seen.append(value)
+        return hash(value)
 
-    one, two = (b"[%s]" % b",".join([digit] * 1000) for digit in (b"1", b"2"))
-    for function in (first_fails, second_fails):
-        monkeypatch.setattr("runtime.interning.hash", function, raising=False)
-        pool = Pool(msgspec.json.Decoder(tuple[int, ...]).decode)
-        first = pool.get(one)
-        assert first[0] == 1
-        assert pool.get(two)[0] == 2
-        assert pool.get(one) is first
+    monkeypatch.setattr("runtime.interning.hash", note, raising=False)
+    pool = Pool(msgspec.json.Decoder(tuple[int, ...]).decode)
+    one, two = (b"[%s]" % b",".join([digit] * size) for digit in (b"1", b"2"))
+    assert pool.get(one) == (1,) * size
+    assert pool.get(two) == (2,) * size
+    assert pool.get(msgspec.Raw(one)) is pool.get(one)
+    salts = {each.removesuffix(one).removesuffix(two) for each in seen}
+    assert [len(salt) for salt in salts] == [32]
 
 
 def test_null_is_a_part_like_others() -> None:
@@ -204,6 +206,57 @@ def test_a_rewrite_of_what_is_not_interned_is_an_error() -> None:
         InterningDecoder(Pod, intern=("spec",), rewrite={"spec.affinity": bytes.lower})
 
 
+def varying_decoder(**options: Any) -> InterningDecoder[Pod]:
+    return InterningDecoder(Pod, intern=("spec", "spec.containers"), vary=("spec.nodeName",), **options)
+
+
+def test_parts_that_vary_in_a_name_are_equal_to_plainly_decoded_ones() -> None:
+    decoder = varying_decoder()
+    for name in ("", "n1", "n2", "n1", "n\u00f6de", 'with "quotes"', "n3"):
+        made = text(Pod(spec=PodSpec(node_name=name, containers=(Container(name="c", env=ENV),), priority=7)))
+        found = decoder.decode(made)
+        assert found == decoder_of(Pod).decode(made)
+        assert type(found.spec) is PodSpec
+        assert decoder.decode(made).spec is found.spec
+
+
+def test_parts_that_vary_share_what_they_have_in_common_and_the_name() -> None:
+    decoder = varying_decoder()
+    texts = [
+        text(Pod(spec=PodSpec(node_name=node, containers=(Container(name="c"),), priority=number)))
+        for node, number in (("n1", 1), ("n2", 1), ("n2", 2))
+    ]
+    first, second, third = map(decoder.decode, texts)
+    assert first.spec.containers is second.spec.containers
+    assert second.spec.node_name is third.spec.node_name == "n2"
+
+
+def test_a_part_that_varies_is_rewritten_before_it_is_compared() -> None:
+    decoder = varying_decoder(rewrite={"spec": lambda raw: re.sub(rb"token-[0-9]+", b"token", raw)})
+    specs = [
+        decoder.decode(text(Pod(spec=PodSpec(node_name=f"n{n}", containers=(Container(name=f"token-{n}"),))))).spec
+        for n in (1, 2, 3)
+    ]
+    assert [spec.node_name for spec in specs] == ["n1", "n2", "n3"]
+    assert {id(spec.containers) for spec in specs} == {id(specs[0].containers)}
+    assert specs[0].containers == (Container(name="token"),)
+
+
+@pytest.mark.parametrize(
+    ("intern", "vary", "problem"),
+    [
+        (("spec.containers",), ("spec.nodeName",), "varying, but not the only such field of an interned part"),
+        (("spec",), ("spec.nodeName", "spec.other"), "only such field of an interned part: spec.other"),
+        (("spec",), ("spec.node_name",), "has no text 'node_name'"),
+        (("spec",), ("spec.priority",), "has no text 'priority'"),
+        (("spec.containers",), ("spec.containers.name",), "has no text 'name'"),
+    ],
+)
+def test_what_cannot_vary_is_an_error(intern: tuple[str, ...], vary: tuple[str, ...], problem: str) -> None:
+    with pytest.raises(ValueError, match=problem):
+        InterningDecoder(Pod, intern=intern, vary=vary)
+
+
 WORDS = st.text(max_size=3)
 CONTAINERS = st.lists(
     st.builds(
@@ -219,18 +272,21 @@ PODS = st.builds(
     metadata=st.builds(Meta, name=WORDS, labels=st.dictionaries(WORDS, WORDS, max_size=2)),
     spec=st.builds(
         PodSpec,
+        node_name=WORDS | st.sampled_from(["n1", "n2"]),
         containers=CONTAINERS,
         affinity=st.none() | st.builds(Affinity, zone=WORDS),
         node_selector=st.dictionaries(WORDS, WORDS, max_size=2),
     ),
 )
 DECODER = pod_decoder()
+VARYING_DECODER = varying_decoder()
 
 
 @given(st.lists(PODS, max_size=5))
 def test_interning_changes_no_object(pods: list[Pod]) -> None:
     texts = [msgspec.json.encode(each) for each in pods]
     results = [DECODER.decode(text) for text in texts]
+    assert [VARYING_DECODER.decode(text) for text in texts] == results
     plain: list[Any] = [msgspec.json.decode(text, type=Pod) for text in texts]
     assert results == plain
     by_spec: dict[bytes, int] = {}

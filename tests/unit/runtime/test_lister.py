@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -149,3 +151,18 @@ def test_every_view_agrees_with_a_plain_dict(steps: list[tuple[bool, Pod]]) -> N
         assert {id(p) for p in found} == {id(p) for p in model.values() if p.spec.node_name == node}
     assert set(pods.index_values("label")) == {p.metadata.labels["app"] for p in model.values()}
     assert set(pods.namespaces()) == {where.namespace for where in model}
+
+
+def test_an_index_may_give_its_values_one_by_one() -> None:
+    def each(obj: Pod) -> Iterator[str]:
+        yield from obj.metadata.labels.values()
+
+    store: Store[Pod] = Store({"label": each})
+    store.put(pod("a", one="x", two="y"))
+    store.put(pod("a", 2, one="x", two="z"))
+    store.add_indexers({"again": each})
+    for name in ("label", "again"):
+        assert {value: len(store.by_index(name, value)) for value in store.index_values(name)} == {"x": 1, "z": 1}
+        assert store.by_index(name, "x")[0].metadata.resource_version == "2"
+    store.remove(key("a"))
+    assert store.index_values("label") == []
