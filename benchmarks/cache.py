@@ -21,7 +21,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.pods import decoder, encode, pod
+from api.poddecoding import pod_decoder
+from benchmarks.pods import encode, pod
 from generated.core.v1 import Pod
 from runtime.cache import Cache
 from runtime.decoding import decoder_of
@@ -62,7 +63,7 @@ def fill(flavour: str) -> Callable[[bytes], None]:
             objects[obj["metadata"]["namespace"], obj["metadata"]["name"]] = obj
 
         return keep
-    decode = decoder().decode if flavour == "interned" else decoder_of(Pod).decode
+    decode = pod_decoder().decode if flavour == "interned" else decoder_of(Pod).decode
     cache: Cache[Pod] = Cache("Pod", InformerMetrics.of("pods"), indexers={"node": lambda pod: (pod.spec.node_name,)})
     return lambda text: cache.put(decode(text))
 

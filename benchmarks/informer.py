@@ -27,7 +27,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.pods import decoder
+from api.poddecoding import pod_decoder
 from benchmarks.replay import write_lives
 from generated.core.v1 import PODS, Pod
 from runtime.certs import create_pair, utc_now
@@ -119,7 +119,7 @@ async def read(flavour: str, port: int, ca: Path, seconds: float) -> Figures:
         client = Client(transport)
         if flavour == "lines":
             return await read_lines(client, seconds)
-        return await read_by_informer(client, seconds, decoder() if flavour == "informer" else None)
+        return await read_by_informer(client, seconds, pod_decoder() if flavour == "informer" else None)
 
 
 @contextmanager

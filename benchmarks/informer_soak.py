@@ -29,7 +29,7 @@ from urllib.parse import urlsplit
 import yaml
 from msgspec.structs import replace
 
-from benchmarks import pods as sample
+from api.poddecoding import pod_decoder
 from benchmarks.faulty_proxy import Counts, FaultyProxy
 from cluster import ControlPlane
 from generated.core.v1 import CONFIG_MAPS, NAMESPACES, PODS, SERVICE_ACCOUNTS
@@ -186,7 +186,7 @@ class Soak:
         return [
             self._watch(client, CONFIG_MAPS, "configmaps"),
             self._watch(client, CONFIG_MAPS, "red configmaps", label_selector=red),
-            self._watch(client, PODS, "pods", decoder=sample.decoder()),
+            self._watch(client, PODS, "pods", decoder=pod_decoder()),
             self._watch(client, PODS, "named pod", field_selector="metadata.name=n7"),
             self._watch(client, QUEUES, "queues", label_selector=mine, is_selective=False),
             self._watch(client, QUEUES, "red queues", label_selector=red),

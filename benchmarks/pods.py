@@ -9,71 +9,12 @@ from __future__ import annotations
 
 import json
 import random
-import re
 from typing import Any
-
-from generated.core.v1 import Pod
-from runtime.interning import InterningDecoder
 
 _SETTINGS = 11
 """Environment entries; so many that the mean over a pod's life is 4 KB."""
 
-INTERNED = (
-    "metadata.annotations",
-    "metadata.ownerReferences",
-    "spec",
-    "spec.affinity",
-    "spec.containers",
-    "spec.containers[].args",
-    "spec.containers[].command",
-    "spec.containers[].env",
-    "spec.containers[].envFrom",
-    "spec.containers[].livenessProbe",
-    "spec.containers[].ports",
-    "spec.containers[].readinessProbe",
-    "spec.containers[].resources",
-    "spec.containers[].securityContext",
-    "spec.containers[].volumeMounts",
-    "spec.initContainers",
-    "spec.nodeSelector",
-    "spec.securityContext",
-    "spec.tolerations",
-    "spec.topologySpreadConstraints",
-    "spec.volumes",
-    "status.conditions",
-    "status.containerStatuses[].lastState",
-    "status.conditions[]",
-)
-"""
-What pods of one template share. The spec as a whole stays the same object over all changes of a pod's status, and
-its parts are shared by pods that differ in node name alone.
-"""
-
-VARYING = ("spec.nodeName",)
-"""In what the specs of one template differ, once the token volume has one name."""
-DROPPED = (
-    "apiVersion",
-    "kind",
-    "status.containerStatuses[].containerID",
-    "status.containerStatuses[].image",
-    "status.containerStatuses[].imageID",
-    "status.containerStatuses[].lastState.terminated.containerID",
-    "status.containerStatuses[].state.terminated.containerID",
-    "status.hostIPs",
-    "status.podIP",
-    "status.podIPs",
-)
-"""What no component reads of a pod."""
-
 _LETTERS = "bcdfghjklmnpqrstvwxz2456789"
-_TOKEN_VOLUME = re.compile(rb"kube-api-access-[a-z0-9]{5}")
-
-
-def unify_token_volumes(text: bytes) -> bytes:
-    """Give the token volume, which the API server names at random in each pod, one name in all pods."""
-    return _TOKEN_VOLUME.sub(b"kube-api-access", text)
-
-
 STAGES = ("created", "bound", "running", "succeeded")
 """The states that a pod passes, each one change."""
 
@@ -95,11 +36,6 @@ def pod(number: int, *, jobs: int, stage: str = "running", version: int = 0) -> 
         "spec": _spec(job, number, token, stage),
         "status": _status(number, stage, rand),
     }
-
-
-def decoder() -> InterningDecoder[Pod]:
-    """Decodes pods as the components do."""
-    return InterningDecoder(Pod, intern=INTERNED, drop=DROPPED, rewrite={"spec": unify_token_volumes}, vary=VARYING)
 
 
 def encode(document: Any) -> bytes:

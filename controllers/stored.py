@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
+from api.poddecoding import pod_decoder
 from generated.batch.v1alpha1 import Job, TaskSpec
 from runtime.decoding import decoder_of
 from runtime.model import Model
@@ -63,3 +64,7 @@ def template_document(task: TaskSpec) -> dict[str, Any]:
 def _stored(task: TaskSpec, text: msgspec.Raw) -> StoredTask:
     fields: Mapping[str, Any] = {name: getattr(task, name) for name in task.__struct_fields__}
     return StoredTask(**fields, document=bytes(text))
+
+
+POD_DECODER: Final = pod_decoder(with_addresses=True)
+"""For every informer of pods in this process; flows probe pods at their addresses."""

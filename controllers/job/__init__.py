@@ -12,7 +12,7 @@ from controllers.job.recent import Recent
 from controllers.job.reconcile import JobReconciler, Parts, Work
 from controllers.job.requests import Request
 from controllers.job.watches import PATIENT, OnCommand, OnJob, OnPod, OnPodGroup, OnWaitedFor
-from controllers.stored import DECODER
+from controllers.stored import DECODER, POD_DECODER
 from generated.batch.v1alpha1 import JOBS, Job
 from generated.bus.v1alpha1 import COMMANDS
 from generated.core.v1 import PERSISTENT_VOLUME_CLAIMS, PODS, PersistentVolumeClaim
@@ -51,7 +51,7 @@ def build(context: Context) -> Controller[Work]:
     """The controller on the process's informers."""
     informers, gates = context.informers, context.options.gates
     jobs = informers.of(JOBS, indexers=JobLister.INDEXERS, decoder=DECODER) if gates.enabled(JOB_GATE) else None
-    pods = informers.of(PODS, indexers=POD_INDEXERS)
+    pods = informers.of(PODS, indexers=POD_INDEXERS, decoder=POD_DECODER)
     groups = informers.of(POD_GROUPS, indexers=PodGroupLister.INDEXERS)
     queues = informers.of(QUEUES, indexers=QueueLister.INDEXERS)
     claims = informers.of(PERSISTENT_VOLUME_CLAIMS)

@@ -12,7 +12,7 @@ from controllers.jobflow.reader import FLOW_INDEXERS, JOB_INDEXERS, Reader
 from controllers.jobflow.reconcile import JobFlowReconciler
 from controllers.jobflow.texts import FLOW_DECODER, TEMPLATE_DECODER
 from controllers.jobflow.watches import OnFlow, OnJob, OnTemplate
-from controllers.stored import DECODER
+from controllers.stored import DECODER, POD_DECODER
 from generated.batch.v1alpha1 import JOBS
 from generated.core.v1 import PODS
 from generated.flow.v1alpha1 import JOB_FLOWS, JOB_TEMPLATES
@@ -37,7 +37,7 @@ def build(context: Context) -> Controller[Key]:
     flows = informers.of(JOB_FLOWS, indexers=FLOW_INDEXERS, decoder=FLOW_DECODER)
     templates = informers.of(JOB_TEMPLATES, decoder=TEMPLATE_DECODER)
     jobs = informers.of(JOBS, indexers=JOB_INDEXERS, decoder=DECODER)
-    pods = informers.of(PODS, indexers=POD_INDEXERS)
+    pods = informers.of(PODS, indexers=POD_INDEXERS, decoder=POD_DECODER)
     reader = Reader(flows.lister, templates.lister, jobs.lister, pods.lister, Freshest())
     reconciler = JobFlowReconciler(context.clients, reader, Prober(reader.pods_of), context.events, context.clock)
     controller: Controller[Key] = Controller(

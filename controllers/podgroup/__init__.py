@@ -8,6 +8,7 @@ from controllers.blueprint import Blueprint, Context
 from controllers.podgroup.reader import INDEXERS, Reader
 from controllers.podgroup.reconcile import PodGroupReconciler
 from controllers.podgroup.requests import OnPod, OnPodGroup, OnWorkload, Work
+from controllers.stored import POD_DECODER
 from generated.apps.v1 import DAEMON_SETS, REPLICA_SETS, STATEFUL_SETS
 from generated.batch.v1 import JOBS as BATCH_JOBS
 from generated.core.v1 import PODS
@@ -32,7 +33,7 @@ RULES: Final = (
 def build(context: Context) -> Controller[Work]:
     """The controller on the process's informers."""
     informers = context.informers
-    pods = informers.of(PODS, indexers=INDEXERS)
+    pods = informers.of(PODS, indexers=INDEXERS, decoder=POD_DECODER)
     groups = informers.of(POD_GROUPS, indexers=PodGroupLister.INDEXERS)
     workloads: list[Informer[Any]] = []
     if context.options.gates.enabled(WORKLOAD_GATE):

@@ -1,0 +1,352 @@
+"""
+The scheduler against the bare speed of the API server: binds a second, CPU a pod, memory, start to first bind.
+
+    python -m benchmarks.scheduler [--case A] [--case B] [--case start] [--rounds 1] [--conf FILE]
+
+Case A: 1,000 nodes of 32 cpu, 20 gangs of 100 pods of 1 cpu and 1 Gi. Case B: 5,000 nodes, 50 gangs of 200, each
+preferring one of 20 racks (weight 10). minMember is the number of replicas; pods are loaded before the scheduler
+starts; nodes have no heartbeats and nobody runs the pods; QPS 5,000. Raw is a bare client that only posts binds of as
+many such pods, 96 in flight, before and after. Binds are timed by a watch in this process, first to last. What is owed
+counts as written when neither events nor pod groups changed for a second. Case start: 5,000 nodes, 50,000 bound and
+1,000 pending pods, from the start of the process to its first bind.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from benchmarks.client import Bare, measure, open_bare
+from benchmarks.kernel import calibrate
+from cluster import ControlPlane
+from cluster.options import Options
+from generated.core.v1 import NAMESPACES, NODES, PODS
+from generated.scheduling.v1beta1 import POD_GROUPS
+from runtime.client import Client
+from runtime.kubeconfig import load
+from runtime.transport import Transport
+
+ROOT = Path(__file__).resolve().parents[1]
+IN_FLIGHT = 96
+QUIET = 1.0
+"""Seconds without a change after which everything owed counts as written."""
+CONFIGURATION = """
+actions: "enqueue, allocate, backfill"
+tiers:
+- plugins: [{name: priority}, {name: gang}]
+- plugins: [{name: predicates}, {name: nodeorder}, {name: binpack}]
+"""
+_TICKS = os.sysconf("SC_CLK_TCK")
+_WRITE = re.compile(
+    r'^apiserver_request_total\{.*?resource="(\w+)".*?subresource="(\w*)".*?verb="(\w+)".*?\} (\S+)$', re.MULTILINE
+)
+_LISTED = {"pods", "events", "podgroups", "queues", "leases"}
+
+
+@dataclass(frozen=True)
+class Case:
+    """Sizes of a case."""
+
+    nodes: int
+    gangs: int
+    pods: int
+    racks: int = 0
+    bound: int = 0
+    """Pods that have a node before the scheduler starts."""
+
+
+CASES = {
+    "A": Case(1_000, 20, 100),
+    "B": Case(5_000, 50, 200, racks=20),
+    "start": Case(5_000, 10, 100, bound=50_000),
+}
+
+
+def node(number: int, racks: int) -> dict[str, Any]:
+    """A node that nobody simulates."""
+    room = {"cpu": "32", "memory": "128Gi", "pods": "110"}
+    labels = {"kubernetes.io/hostname": f"n-{number}"} | ({"rack": f"r{number % racks}"} if racks else {})
+    ready = {"type": "Ready", "status": "True", "reason": "Simulated"}
+    return {"metadata": {"name": f"n-{number}", "labels": labels},
+            "status": {"capacity": room, "allocatable": room, "conditions": [ready]}}  # fmt: skip
+
+
+def pod(name: str, gang: str, scheduler: str, rack: str = "", node_name: str = "") -> dict[str, Any]:
+    """A pod of a gang, as the job controller would make it."""
+    spec: dict[str, Any] = {
+        "schedulerName": scheduler,
+        "containers": [{"name": "c", "image": "x", "resources": {"requests": {"cpu": "1", "memory": "1Gi"}}}],
+    }
+    if rack:
+        match = {"matchExpressions": [{"key": "rack", "operator": "In", "values": [rack]}]}
+        prefer = [{"weight": 10, "preference": match}]
+        spec["affinity"] = {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": prefer}}
+    if node_name:
+        spec["nodeName"] = node_name
+    annotations = {"scheduling.k8s.io/group-name": gang, "volcano.sh/task-spec": "w"}
+    return {"metadata": {"name": name, "annotations": annotations}, "spec": spec}
+
+
+@dataclass
+class Binds:
+    """What a watch of the pods of one namespace saw."""
+
+    expected: int
+    times: dict[str, float] = field(default_factory=dict)
+    done: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def follow(self, client: Client, namespace: str, version: str) -> None:
+        async with client.watch(PODS, namespace, resource_version=version, timeout=3600) as lines:
+            async for batch in lines.batches():
+                self._take(batch, time.perf_counter())
+
+    def _take(self, lines: Iterable[bytes], now: float) -> None:
+        for line in lines:
+            if b'"nodeName":"' in line:
+                start = line.index(b'"name":"') + 8
+                self.times.setdefault(line[start : line.index(b'"', start)].decode(), now)
+        if len(self.times) >= self.expected:
+            self.done.set()
+
+    @property
+    def seconds(self) -> float:
+        return max(self.times.values()) - min(self.times.values())
+
+
+async def everywhere(items: Iterable[Any], send: Callable[[Any], Awaitable[Any]]) -> None:
+    """Send for all items, 96 at a time."""
+    left = iter(items)
+
+    async def work() -> None:
+        for item in left:
+            await send(item)
+
+    await asyncio.gather(*(work() for _ in range(IN_FLIGHT)))
+
+
+class Bench:
+    """One control plane with the nodes of a case."""
+
+    def __init__(self, plane: ControlPlane, client: Client, case: Case) -> None:
+        self.plane = plane
+        self.client = client
+        self.case = case
+
+    async def prepare(self) -> None:
+        case = self.case
+        await everywhere((node(number, case.racks) for number in range(case.nodes)), self._create(NODES))
+        if case.bound:
+            await self._namespace("bound")
+            pods = (pod(f"b-{n}", "", "nobody", node_name=f"n-{n % case.nodes}") for n in range(case.bound))
+            await everywhere(pods, self._create(PODS, "bound"))
+
+    def _create(self, resource: Any, namespace: str | None = None) -> Callable[[Any], Awaitable[Any]]:
+        return lambda body: self.client.create(resource, body, namespace)
+
+    async def _namespace(self, name: str) -> None:
+        await self.client.create(NAMESPACES, {"metadata": {"name": name}})
+        accounts = f"/api/v1/namespaces/{name}/serviceaccounts"
+        while b'"name":"default"' not in await self.client.raw(accounts):
+            await asyncio.sleep(0.1)  # noqa: ASYNC110  # the event is the server's
+
+    async def raw(self, round_: str) -> float:
+        """Binds a second of a client that does nothing else."""
+        namespace, case = f"raw-{round_}", self.case
+        count = case.gangs * case.pods
+        await self._namespace(namespace)
+        await everywhere((pod(f"p-{n}", "", "nobody") for n in range(count)), self._create(PODS, namespace))
+        async with open_bare(load(str(self.plane.kubeconfig)), IN_FLIGHT) as sender:
+            assert isinstance(sender, Bare)
+            sender._base = sender._base.replace("/benchmark/", f"/{namespace}/")  # noqa: SLF001  # of the same package
+            sender._binding = sender._binding.replace(b"no-such-node", b"n-1")  # noqa: SLF001
+            figures = await measure(sender.bind, [f"p-{n}" for n in range(count)], IN_FLIGHT)
+        await self.client.delete_collection(PODS, namespace, grace_period=0)
+        return figures.rate
+
+    async def load(self, namespace: str) -> str:
+        """The gangs of the case; the resource version to watch from."""
+        case = self.case
+        await self._namespace(namespace)
+        groups = (
+            {"metadata": {"name": f"g-{g}"}, "spec": {"minMember": case.pods, "queue": "default"}}
+            for g in range(case.gangs)
+        )
+        await everywhere(groups, self._create(POD_GROUPS, namespace))
+        pods = (
+            pod(f"g-{g}-{n}", f"g-{g}", "volcano", f"r{g % case.racks}" if case.racks else "")
+            for g in range(case.gangs)
+            for n in range(case.pods)
+        )
+        await everywhere(pods, self._create(PODS, namespace))
+        return (await self.client.list_page(PODS, namespace, limit=1)).resource_version
+
+    async def writes(self) -> dict[str, float]:
+        """Write requests that the API server has answered, by kind."""
+        found: dict[str, float] = {}
+        for resource, sub, verb, count in _WRITE.findall((await self.client.raw("/metrics")).decode()):
+            if verb in {"POST", "PUT", "PATCH", "APPLY", "DELETE"} and resource in _LISTED:
+                key = f"{verb} {resource}{'/' + sub if sub else ''}"
+                found[key] = found.get(key, 0.0) + float(count)
+        return found
+
+    async def settled(self, namespace: str) -> float:
+        """When the last owed event or status was written (this process's clock); returns a second later."""
+        seen, since = "", time.perf_counter()
+        while time.perf_counter() - since < QUIET:
+            now = await self._fingerprint(namespace)
+            if now != seen:
+                seen, since = now, time.perf_counter()
+            await asyncio.sleep(0.1)
+        return since
+
+    async def _fingerprint(self, namespace: str) -> str:
+        events = await self.client.raw(f"/api/v1/namespaces/{namespace}/events", {"limit": "1"})
+        groups = await self.client.raw(f"/apis/scheduling.volcano.sh/v1beta1/namespaces/{namespace}/podgroups")
+        count = re.search(rb'"remainingItemCount":(\d+)', events)
+        versions = re.findall(rb'"name":"([\w-]+)","namespace":"[\w-]+","resourceVersion":"(\d+)"', groups)
+        return f"{count[1] if count else 0!r} {sorted(versions)}"
+
+
+class Process:
+    """`vc-scheduler` and what the kernel says it used."""
+
+    def __init__(self, kubeconfig: Path, folder: Path, configuration: str) -> None:
+        conf = folder / "scheduler.conf"
+        conf.write_text(configuration)
+        self.log = folder / "scheduler.log"
+        flags = ("--leader-elect=false", "--kube-api-qps=5000", "--kube-api-burst=5000", "-v=3")
+        command = [sys.executable, "-m", "scheduler", f"--kubeconfig={kubeconfig}", f"--scheduler-conf={conf}", *flags]
+        with self.log.open("wb") as log:
+            self.started = time.perf_counter()
+            self._process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log)
+
+    @property
+    def cpu(self) -> float:
+        """Seconds of user and system time so far."""
+        fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / _TICKS
+
+    @property
+    def peak(self) -> float:
+        """Highest resident memory so far, in MiB."""
+        found = re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{self._process.pid}/status").read_text())
+        return int(found[1]) / 1024 if found else 0.0
+
+    def end(self) -> None:
+        self._process.terminate()
+        self._process.wait(60)
+
+
+async def bind_case(bench: Bench, name: str, round_: int, folder: Path, configuration: str) -> None:
+    """Raw, the scheduler, raw; the figures on one line each."""
+    case, namespace = bench.case, f"gangs-{round_}"
+    count = case.gangs * case.pods
+    before = await bench.raw(f"{round_}-before")
+    version = await bench.load(namespace)
+    binds, writes = Binds(count), await bench.writes()
+    watcher = asyncio.create_task(binds.follow(bench.client, namespace, version))
+    process = Process(bench.plane.kubeconfig, folder, configuration)
+    try:
+        async with asyncio.timeout(600):
+            await binds.done.wait()
+        busy = process.cpu
+        settled = await bench.settled(namespace)
+        cpu, peak = process.cpu, process.peak
+        written = await bench.writes()
+    finally:
+        watcher.cancel()
+        process.end()
+    await bench.client.delete_collection(PODS, namespace, grace_period=0)
+    after = await bench.raw(f"{round_}-after")
+    raw, rate = (before + after) / 2, count / binds.seconds
+    owed = settled - max(binds.times.values())
+    print(
+        f"{name}: raw {before:,.0f} and {after:,.0f} binds/s; ours {rate:,.0f}/s = {rate / raw:.2f} of raw (to reach 0.8)"
+    )
+    print(f"{name}: all owed {owed:.1f} s after the last bind, allowed {1.2 * count / raw:.1f} s; "
+          f"first bind {min(binds.times.values()) - process.started:.1f} s after the start")  # fmt: skip
+    print(f"{name}: CPU {cpu / count * 1e3:.2f} ms a pod (to reach 0.8), busy cores {busy / binds.seconds:.2f}, "
+          f"peak {peak:.0f} MiB (to reach 250)")  # fmt: skip
+    kinds = {kind: (written[kind] - writes.get(kind, 0)) / count for kind in sorted(written)}
+    print(
+        f"{name}: writes a pod: {', '.join(f'{kind} {value:.2f}' for kind, value in kinds.items() if value >= 0.005)}",
+        flush=True,
+    )
+
+
+async def start_case(bench: Bench, folder: Path, configuration: str) -> None:
+    """From the start of the process to the first bind."""
+    version = await bench.load("start")
+    binds = Binds(1)
+    watcher = asyncio.create_task(binds.follow(bench.client, "start", version))
+    process = Process(bench.plane.kubeconfig, folder, configuration)
+    try:
+        async with asyncio.timeout(300):
+            await binds.done.wait()
+        print(f"start: first bind after {min(binds.times.values()) - process.started:.1f} s (to reach 8); "
+              f"CPU {process.cpu:.1f} s, peak {process.peak:.0f} MiB")  # fmt: skip
+        for line in process.log.read_text(errors="replace").splitlines():
+            if "phase=" in line:
+                print(f"start: {line}")
+    finally:
+        watcher.cancel()
+        process.end()
+
+
+@asynccontextmanager
+async def bench_of(plane: ControlPlane, case: Case) -> AsyncIterator[Bench]:
+    async with Transport(load(str(plane.kubeconfig)), in_flight=IN_FLIGHT) as transport:
+        bench = Bench(plane, Client(transport), case)
+        await bench.prepare()
+        yield bench
+
+
+async def run(plane: ControlPlane, name: str, options: argparse.Namespace, folder: Path) -> None:
+    configuration = options.conf.read_text() if options.conf else CONFIGURATION
+    async with bench_of(plane, CASES[name]) as bench:
+        if name == "start":
+            await start_case(bench, folder, configuration)
+            return
+        for round_ in range(options.rounds):
+            await bind_case(bench, name, round_, folder, configuration)
+
+
+def main() -> None:
+    """Print the figures."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--case", choices=CASES, action="append")
+    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--conf", type=Path, help="scheduler configuration; default: the five plugins of the kernel")
+    options = parser.parse_args()
+    print(f"calibration: {calibrate():.1f} million loop steps a second, load {os.getloadavg()[0]:.1f}")
+    crds = [
+        document
+        for path in sorted((ROOT / "config" / "crd" / "bases").glob("*.yaml"))
+        for document in yaml.safe_load_all(path.read_text())
+        if document
+    ]
+    for name in options.case or ("A", "B"):
+        with tempfile.TemporaryDirectory() as folder:
+            plane = ControlPlane(
+                f"benchmark-{name.lower()}", directory=Path(folder) / "plane", options=Options(heartbeats=False)
+            )
+            with plane:
+                plane.apply_crds(crds)
+                asyncio.run(run(plane, name, options, Path(folder)))
+
+
+if __name__ == "__main__":
+    main()
