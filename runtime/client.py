@@ -23,7 +23,7 @@ from runtime.reading import read_object
 from runtime.requests import Priority, Request
 from runtime.resource import Resource
 from runtime.responses import Response, check, check_delete
-from runtime.sessions import LineStream
+from runtime.streaming import LineStream
 from runtime.transport import Transport
 from runtime.watching import Change, read_change
 from runtime.wire import ApiResource, ApiResourceList, ServerVersion

@@ -12,7 +12,7 @@ import socket
 import ssl
 from collections.abc import Callable
 from contextlib import suppress
-from typing import cast
+from typing import TypeVar, cast
 
 import aiohappyeyeballs
 import msgspec
@@ -20,22 +20,17 @@ import msgspec
 from runtime.http1_answers import AnswerReader, HttpAnswer
 from runtime.http1_framing import HttpError
 from runtime.sockets import new_socket
+from runtime.streaming import CLOSED, Broken, StreamConnection
 
 _READ_BUFFER = 64 * 1024
 _NEXT_FAMILY_AFTER = 0.25
-_CLOSED = "the transport was closed"
+
+
+P = TypeVar("P", "Connection", StreamConnection)
 
 
 class Unreachable(Exception):  # noqa: N818  # says what is the case
     """No connection came about. `origin` says why."""
-
-    def __init__(self, origin: Exception) -> None:
-        super().__init__(str(origin))
-        self.origin = origin
-
-
-class Broken(Exception):  # noqa: N818
-    """The exchange broke off after the connection stood. `origin` says why."""
 
     def __init__(self, origin: Exception) -> None:
         super().__init__(str(origin))
@@ -83,13 +78,13 @@ class Connection(asyncio.BufferedProtocol):
         """Say goodbye to the server; an exchange that is under way breaks off."""
         if self._transport is not None:
             self._transport.close()
-        self._end(ConnectionError(_CLOSED))
+        self._end(ConnectionError(CLOSED))
 
     def abort(self) -> None:
         """Close without a word."""
         if self._transport is not None:
             self._transport.abort()
-        self._end(ConnectionError(_CLOSED))
+        self._end(ConnectionError(CLOSED))
 
     # What asyncio calls.
 
@@ -168,6 +163,7 @@ class Pool:
         self._idle_timeout = idle_timeout
         self._idle: list[Connection] = []
         self._busy: set[Connection] = set()
+        self._streams: set[StreamConnection] = set()
         self._buffer = memoryview(bytearray(_READ_BUFFER))
         self._closed = False
 
@@ -179,7 +175,10 @@ class Pool:
 
         Raises Unreachable when no connection came about, Broken when the exchange didn't end.
         """
-        connection = self._take(context) or await self._open(context, server_name)
+        connection = self._take(context)
+        if connection is None:
+            made = lambda: Connection(context, self._buffer, self._idle_timeout)  # noqa: E731  # a factory
+            connection = await self._open(made, context, server_name)
         self._busy.add(connection)
         try:
             answer = await connection.exchange(message, seconds)
@@ -189,11 +188,34 @@ class Pool:
             self._idle.append(connection)
         return answer
 
+    async def stream(
+        self, message: bytes, seconds: float, *, context: ssl.SSLContext | None, server_name: str = ""
+    ) -> tuple[HttpAnswer, StreamConnection]:
+        """
+        The head of an answer and the connection that goes on bringing its body; give it back with `end`.
+
+        All in all it may last so many seconds. Raises as `exchange`.
+        """
+        connection = await self._open(lambda: StreamConnection(context, self._buffer), context, server_name)
+        self._streams.add(connection)
+        try:
+            return await connection.open(message, seconds), connection
+        except BaseException:
+            self.end(connection)
+            raise
+
+    def end(self, connection: StreamConnection) -> None:
+        """A stream was left."""
+        self._streams.discard(connection)
+        connection.close()
+
     def close(self) -> None:
-        """Close all connections. Exchanges under way break off."""
+        """Close all connections. Exchanges and streams under way break off."""
         self._closed = True
         for connection in (*self._idle, *self._busy):
             connection.close()
+        for stream in self._streams:
+            stream.close()
         self._idle.clear()
 
     def _take(self, context: ssl.SSLContext | None) -> Connection | None:
@@ -204,18 +226,18 @@ class Pool:
             connection.close()  # its certificate was replaced, or the server closed it
         return None
 
-    async def _open(self, context: ssl.SSLContext | None, server_name: str) -> Connection:
+    async def _open(self, factory: Callable[[], P], context: ssl.SSLContext | None, server_name: str) -> P:
         try:
             async with asyncio.timeout(self._connect_timeout):
-                connection = await self._connect(context, server_name)
+                connection = await self._connect(factory, context, server_name)
         except (OSError, UnicodeError) as error:  # UnicodeError: a name that IDNA refuses
             raise Unreachable(error) from error
         if self._closed:
-            connection.abort()
-            raise Unreachable(ConnectionError(_CLOSED))
+            connection.close()
+            raise Unreachable(ConnectionError(CLOSED))
         return connection
 
-    async def _connect(self, context: ssl.SSLContext | None, server_name: str) -> Connection:
+    async def _connect(self, factory: Callable[[], P], context: ssl.SSLContext | None, server_name: str) -> P:
         loop = asyncio.get_running_loop()
         host, port = self._address
         found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
@@ -224,7 +246,7 @@ class Pool:
         )
         try:
             _, connection = await loop.create_connection(
-                self._new_connection(context),
+                factory,
                 sock=sock,
                 ssl=context,
                 server_hostname=(server_name or host) if context is not None else None,
@@ -234,6 +256,3 @@ class Pool:
                 sock.close()
             raise
         return connection
-
-    def _new_connection(self, context: ssl.SSLContext | None) -> Callable[[], Connection]:
-        return lambda: Connection(context, self._buffer, self._idle_timeout)

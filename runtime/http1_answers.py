@@ -74,13 +74,32 @@ class AnswerReader(MessageReader):
 
     def next(self) -> HttpAnswer | None:
         """The next complete answer, or None until more arrives. Raises HttpError."""
+        if not self._find_head():
+            return None
+        body = self._take_body()
+        return None if body is None else self._finish(body)
+
+    @property
+    def head(self) -> HttpAnswer | None:
+        """The answer under way, without its body; for bodies that are read while they come."""
+        return self._answer
+
+    @property
+    def is_over(self) -> bool:
+        """Whether `take_part` has given the last part of the body."""
+        return self._answer is not None and self._is_body_over
+
+    def take_part(self) -> bytes:
+        """What has come of the body and was not taken yet. Raises HttpError."""
+        return self._take_part_of_body() if self._find_head() else b""
+
+    def _find_head(self) -> bool:
         while self._answer is None:
             head = self._take_head() if self._buffer else None
             if head is None:
-                return None
+                return False
             self._answer = self._read_head(head)
-        body = self._take_body()
-        return None if body is None else self._finish(body)
+        return True
 
     def end(self) -> HttpAnswer | None:
         """Nothing more comes: the answer that only the end completes, or None when what came is no whole answer."""
@@ -114,7 +133,7 @@ class AnswerReader(MessageReader):
         return HttpAnswer(status, Headers(fields), b"", keep_alive)
 
 
-def encode_request(method: str, target: str, fields: str, body: bytes | None) -> bytes:
+def encode_request(method: str, target: str, fields: str, body: bytes | None, *, version: str = "1.1") -> bytes:
     """
     The request on the wire. `fields` are header lines with their ends, without the length.
 
@@ -123,7 +142,7 @@ def encode_request(method: str, target: str, fields: str, body: bytes | None) ->
     if not target.isascii() or not target.isprintable() or " " in target:
         raise ValueError(f"path {target!r} holds a character that no address can")
     length = f"Content-Length: {len(body)}\r\n" if body is not None else ""
-    return f"{method} {target} HTTP/1.1\r\n{fields}{length}\r\n".encode("latin-1") + (body or b"")
+    return f"{method} {target} HTTP/{version}\r\n{fields}{length}\r\n".encode("latin-1") + (body or b"")
 
 
 def encode_field(name: str, value: str) -> str:

@@ -58,6 +58,7 @@ class MessageReader:
         self._stage = _Stage.HEAD
         self._needed = 0
         self._chunks = bytearray()
+        self._ended = False
 
     def feed(self, data: bytes | memoryview) -> None:
         """Take in what arrived."""
@@ -116,6 +117,27 @@ class MessageReader:
         if self._stage is _Stage.BODY:
             return self._read_body()
         return None if self._stage is _Stage.UNTIL_END else self._read_chunks()
+
+    def _take_part_of_body(self) -> bytes:
+        """What has come of the body and was not taken yet; for bodies that are read while they come."""
+        if self._stage is _Stage.BODY:
+            part = bytes(self._buffer[: self._needed])
+            del self._buffer[: self._needed]
+            self._needed -= len(part)
+            return part
+        if self._stage is _Stage.UNTIL_END:
+            part = bytes(self._buffer)
+            self._buffer.clear()
+            return part
+        ended = self._read_chunks()
+        part = bytes(self._chunks)
+        self._chunks.clear()
+        self._ended = ended is not None
+        return part
+
+    @property
+    def _is_body_over(self) -> bool:
+        return self._ended or (self._stage is _Stage.BODY and not self._needed)
 
     def _limit(self, size: int) -> None:
         if size > self._max_body:

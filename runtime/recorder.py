@@ -22,7 +22,8 @@ from runtime.client_sync import SyncClient
 from runtime.requests import APPLY, Priority, Request
 from runtime.resource import Resource
 from runtime.responses import Response
-from runtime.transport import LineStream, Transport
+from runtime.streaming import LineStream
+from runtime.transport import Transport
 from runtime.transport_sync import SyncTransport
 
 _VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch"}

@@ -1,13 +1,15 @@
 """
-What aiohttp does for the transport: streams, and every exchange through a proxy.
+Requests and streams through an HTTP proxy, by aiohttp.
 
-The rest goes over `runtime.connections`, which costs half as much an exchange.
+Everything else goes over `runtime.connections`, which costs half as much; this module is imported where a kubeconfig
+names a proxy, so that nobody else waits for aiohttp's import.
 """
 
 from __future__ import annotations
 
 import ssl
-from collections.abc import AsyncIterator, Callable
+from functools import partial
+from http import HTTPStatus
 from typing import Any
 
 import aiohttp
@@ -18,60 +20,19 @@ from runtime.dialing import connection_failed, explain_connect, explain_exchange
 from runtime.errors import ConnectionFailed
 from runtime.http1_answers import Headers
 from runtime.kubeconfig import ClientConfig
-from runtime.lines import LineSplitter, LineTooLong
 from runtime.requests import Request
 from runtime.responses import Response
 from runtime.sockets import new_socket
+from runtime.streaming import OpenStream
 
-IDLE_CONNECTION = 90.0
-"""Seconds after which an unused connection is closed."""
-BROKEN = (aiohttp.ClientError, OSError, TimeoutError)
+_IDLE_CONNECTION = 90.0
+_BROKEN = (aiohttp.ClientError, OSError, TimeoutError)
 _READ_BUFFER = 64 * 1024  # larger ones leave the processor's cache before their lines are decoded
 _HEADER_LIMIT = 64 * 1024
-_REFUSES_HTTP_1_0 = frozenset({426, 505})
-
-
-class LineStream:
-    """Lines of a streamed answer, without their line ends. Raises ConnectionFailed when the stream breaks off."""
-
-    def __init__(
-        self, request: Request, response: aiohttp.ClientResponse, fail: Callable[[str], ConnectionFailed]
-    ) -> None:
-        self._request = request
-        self._response = response
-        self._fail = fail
-        self._splitter = LineSplitter()
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        async for lines in self.batches():
-            for line in lines:
-                yield line
-
-    async def batches(self) -> AsyncIterator[list[bytes]]:
-        """The lines as they arrive, a chunk's worth at a time: cheaper than one by one."""
-        while chunk := await self._read():
-            try:
-                lines = self._splitter.feed(chunk)
-            except LineTooLong as error:
-                raise self._fail(str(error)) from error
-            if lines:
-                yield lines
-        if self._splitter.rest:
-            raise self._fail("unexpected EOF in the middle of a line")
-
-    async def _read(self) -> bytes:
-        try:
-            return await self._response.content.readany()
-        except aiohttp.SocketTimeoutError as error:
-            raise self._fail(f"nothing came for {self._request.idle_timeout:g} s") from error
-        except (*BROKEN, ValueError) as error:
-            raise self._fail(explain_exchange(_origin(error))) from error
-        except RuntimeError as error:  # what aiohttp raises once the session was closed under the stream
-            raise self._fail("the transport was closed") from error
 
 
 class Sessions:
-    """aiohttp's sessions for one API server. Raises what `BROKEN` lists; `failure` turns that into our error."""
+    """aiohttp's sessions for one API server, behind a proxy."""
 
     def __init__(
         self, config: ClientConfig, *, fields: list[tuple[str, str]], timeout: float, connect_timeout: float
@@ -82,26 +43,41 @@ class Sessions:
         self._server = URL(config.server, encoded=True)
         self._prefix = self._server.raw_path.rstrip("/")
         self._session: aiohttp.ClientSession | None = None
-        self._unchunked: aiohttp.ClientSession | None = None
-        self._may_unchunk = True
         self._arriving: set[aiohttp.ClientResponse] = set()
 
-    async def exchange(self, request: Request, authorization: str, context: ssl.SSLContext | None) -> Response:
-        """One request and its answer."""
-        return await self._read(await self._start(request, authorization, context, self._get_session()))
+    async def exchange(
+        self, request: Request, authorization: str, context: ssl.SSLContext | None
+    ) -> Response | ConnectionFailed:
+        """One request and its answer, or why there is none."""
+        try:
+            return await self._read(await self._start(request, authorization, context))
+        except _BROKEN as error:
+            return self._failure(request, error)
 
     async def open(
         self, request: Request, authorization: str, context: ssl.SSLContext | None
-    ) -> aiohttp.ClientResponse | Response:
-        """The beginning of a stream, or the answer in its place."""
-        response = await self._start(request, authorization, context, self._stream_session(request))
-        if self._may_unchunk and response.status in _REFUSES_HTTP_1_0:
-            self._may_unchunk = False
-            await self._read(response)
-            response = await self._start(request, authorization, context, self._get_session())
-        return response if response.status == 200 else await self._read(response)
+    ) -> OpenStream | Response | ConnectionFailed:
+        """A stream, the answer in its place, or why there is none."""
+        try:
+            response = await self._start(request, authorization, context)
+            if response.status != HTTPStatus.OK:
+                return await self._read(response)
+        except _BROKEN as error:
+            return self._failure(request, error)
+        return OpenStream(partial(self._read_part, request, response), partial(self._end, response))
 
-    def end(self, response: aiohttp.ClientResponse) -> None:
+    async def _read_part(self, request: Request, response: aiohttp.ClientResponse) -> bytes:
+        """The next bytes of a stream, empty at its end. Raises ConnectionFailed."""
+        try:
+            return await response.content.readany()
+        except aiohttp.SocketTimeoutError as error:
+            raise self._broken(request, f"nothing came for {request.idle_timeout:g} s") from error
+        except (*_BROKEN, ValueError) as error:
+            raise self._broken(request, explain_exchange(_origin(error))) from error
+        except RuntimeError as error:  # what aiohttp raises once the session was closed under the stream
+            raise self._broken(request, "the transport was closed") from error
+
+    def _end(self, response: aiohttp.ClientResponse) -> None:
         """A stream was left."""
         self._arriving.discard(response)
         response.close()
@@ -110,11 +86,10 @@ class Sessions:
         """Close all connections; what is open breaks off."""
         for response in self._arriving:  # aiohttp would leave those who read them waiting
             response.content.set_exception(aiohttp.ClientConnectionError("the transport was closed"))
-        for session in (self._unchunked, self._session):
-            if session is not None:
-                await session.close()
+        if self._session is not None:
+            await self._session.close()
 
-    def failure(self, request: Request, error: Exception) -> ConnectionFailed:
+    def _failure(self, request: Request, error: Exception) -> ConnectionFailed:
         """The typed error of what aiohttp raised."""
         server = self._config.server
         if isinstance(
@@ -127,14 +102,13 @@ class Sessions:
             return connection_failed(request, server, problem, sent=False, permanent=permanent)
         if isinstance(error, aiohttp.ClientHttpProxyError):
             return connection_failed(request, server, f"proxyconnect: {error.status} {error.message}", sent=False)
-        return connection_failed(request, server, explain_exchange(_origin(error)), sent=True)
+        return self._broken(request, explain_exchange(_origin(error)))
 
     async def _start(
         self,
         request: Request,
         authorization: str,
         context: ssl.SSLContext | None,
-        session: aiohttp.ClientSession,
     ) -> aiohttp.ClientResponse:
         """Send, and read the head of the answer. Raises ConnectionFailed when aiohttp refuses to send it."""
         options: dict[str, Any] = {}
@@ -152,7 +126,7 @@ class Sessions:
             )
         headers = {**request.headers, "Authorization": authorization} if authorization else request.headers
         try:
-            response = await session.request(
+            response = await self._get_session().request(
                 request.method,
                 self._url(request),
                 data=request.body,
@@ -160,7 +134,7 @@ class Sessions:
                 allow_redirects=False,
                 **options,
             )
-        except BROKEN:  # some of which are ValueErrors too
+        except _BROKEN:  # some of which are ValueErrors too
             raise
         except ValueError as error:
             raise explain_refusal(request, self._config.server, authorization, error) from None
@@ -189,7 +163,7 @@ class Sessions:
         if self._session is None:
             keep_read_buffers()
             self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=IDLE_CONNECTION, socket_factory=new_socket),
+                connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=_IDLE_CONNECTION, socket_factory=new_socket),
                 headers=self._fields,
                 timeout=self._timeout,
                 cookie_jar=aiohttp.DummyCookieJar(),
@@ -203,29 +177,8 @@ class Sessions:
             self._session._retry_connection = False  # noqa: SLF001  # there is no public switch
         return self._session
 
-    def _stream_session(self, request: Request) -> aiohttp.ClientSession:
-        """
-        The session for a stream: one that speaks HTTP/1.0, where a cut that looks like an end does no harm.
-
-        A server must not send chunks then. It sends a chunk for each event, and aiohttp takes as long over a chunk of
-        4 KB as over its decryption: without them a watch runs half as fast again.
-        """
-        shared = self._get_session()
-        if not (request.resumable and self._may_unchunk):
-            return shared
-        if self._unchunked is None:
-            self._unchunked = aiohttp.ClientSession(
-                connector=shared.connector,
-                connector_owner=False,
-                version=aiohttp.HttpVersion10,
-                headers=self._fields,
-                cookie_jar=aiohttp.DummyCookieJar(),
-                auto_decompress=False,
-                read_bufsize=_READ_BUFFER,
-                max_line_size=_HEADER_LIMIT,
-                max_field_size=_HEADER_LIMIT,
-            )
-        return self._unchunked
+    def _broken(self, request: Request, problem: str) -> ConnectionFailed:
+        return connection_failed(request, self._config.server, problem, sent=True)
 
 
 def _origin(error: Exception) -> Exception:

@@ -12,12 +12,12 @@ import logging
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Self, TypeAlias, TypeVar
+from functools import partial
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Self, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
-import aiohttp
-
-from runtime.connections import Broken, Pool, Unreachable
+from runtime.connections import Pool, Unreachable
 from runtime.dialing import connection_failed, explain_connect, explain_exchange, explain_refusal
 from runtime.errors import ConfigError, ConnectionFailed
 from runtime.http1_answers import encode_field, encode_request
@@ -27,11 +27,17 @@ from runtime.requests import Request
 from runtime.responses import Response
 from runtime.retry import PATIENT, Attempts, RetryPolicy
 from runtime.serverwarnings import WarningLog
-from runtime.sessions import BROKEN, IDLE_CONNECTION, LineStream, Sessions
+from runtime.streaming import Broken, LineStream, OpenStream, StreamConnection
+
+if TYPE_CHECKING:
+    from runtime.sessions import Sessions
 
 logger = logging.getLogger(__name__)
 
 S = TypeVar("S")
+Outcome: TypeAlias = Response | ConnectionFailed
+_IDLE_CONNECTION = 90.0
+_REFUSES_HTTP_1_0 = frozenset({426, 505})
 _Identity: TypeAlias = tuple[str, ssl.SSLContext | None]
 """Authorization header and TLS context: who we are in one try."""
 
@@ -62,7 +68,9 @@ class Transport:
         self._timeout = timeout
         self._headers = [("User-Agent", user_agent), ("Accept", "application/json"), ("Accept-Encoding", "identity")]
         self._headers += config.headers
-        self._sessions = Sessions(config, fields=self._headers, timeout=timeout, connect_timeout=connect_timeout)
+        self._connect_timeout = connect_timeout
+        self._sessions: Sessions | None = None
+        self._may_unchunk = True
         server = urlsplit(config.server)
         self._prefix = server.path.rstrip("/")
         self._host = server.netloc.rpartition("@")[2]
@@ -70,7 +78,7 @@ class Transport:
             server.hostname or "",
             server.port or (443 if server.scheme == "https" else 80),
             connect_timeout=connect_timeout,
-            idle_timeout=IDLE_CONNECTION,
+            idle_timeout=_IDLE_CONNECTION,
         )
         self._fields: dict[str, str] = {}
         """By Authorization header: the header lines that all requests share. It holds the latest one."""
@@ -89,19 +97,20 @@ class Transport:
     @asynccontextmanager
     async def stream(self, request: Request) -> AsyncIterator[LineStream]:
         """Open a stream of lines. Raises ApiError or ConnectionFailed when it can't be opened."""
-        response = await self._persist(request, lambda identity: self._open(request, identity))
-        if isinstance(response, Response):
-            raise response.failure(request)
+        opened = await self._persist(request, lambda identity: self._open(request, identity))
+        if isinstance(opened, Response):
+            raise opened.failure(request)
         try:
-            yield LineStream(request, response, lambda problem: self._broken(request, problem))
+            yield LineStream(opened.read, lambda problem: self._broken(request, problem))
         finally:
-            self._sessions.end(response)
+            opened.end()
 
     async def aclose(self) -> None:
         """Close all connections; streams and requests that are still open break off."""
         self._closed = True
         self._pool.close()
-        await self._sessions.aclose()
+        if self._sessions is not None:
+            await self._sessions.aclose()
 
     async def __aenter__(self) -> Self:
         return self
@@ -141,17 +150,15 @@ class Transport:
                 guard()
             self._check_open()
             if self.config.proxy:
-                return self._warned(await self._sessions.exchange(request, *identity), request)
+                return self._warned(await self._exchange_by_proxy(request, identity), request)
             return self._warned(await self._exchange_directly(request, identity), request)
-        except Unreachable as error:
-            problem, permanent = explain_connect(error.origin, self.config.server)
-            return connection_failed(request, self.config.server, problem, sent=False, permanent=permanent)
-        except Broken as error:
-            return self._broken(request, explain_exchange(error.origin))
-        except BROKEN as error:
-            return self._sessions.failure(request, error)
+        except (Unreachable, Broken) as error:
+            return self._failure(request, error)
         finally:
             self.gate.leave()
+
+    async def _exchange_by_proxy(self, request: Request, identity: _Identity) -> Response | ConnectionFailed:
+        return await self._get_sessions().exchange(request, *identity)
 
     async def _exchange_directly(self, request: Request, identity: _Identity) -> Response:
         authorization, context = identity
@@ -163,13 +170,13 @@ class Transport:
         )
         return Response(status=answer.status, headers=answer.headers, body=answer.body)
 
-    def _encode(self, request: Request, authorization: str) -> bytes:
+    def _encode(self, request: Request, authorization: str, version: str = "1.1") -> bytes:
         """The request on the wire. Raises ConnectionFailed when something in it can't be sent."""
         try:
             fields = self._shared_fields(authorization)
             for name, value in request.headers.items():
                 fields += encode_field(name, value)
-            return encode_request(request.method, self._prefix + request.target, fields, request.body)
+            return encode_request(request.method, self._prefix + request.target, fields, request.body, version=version)
         except ValueError as error:
             raise explain_refusal(request, self.config.server, authorization, error) from None
 
@@ -183,22 +190,77 @@ class Transport:
             self._fields = {authorization: fields}
         return fields
 
-    def _warned(self, response: Response, request: Request) -> Response:
+    def _warned(self, response: Outcome, request: Request) -> Outcome:
         """The answer, its warnings logged."""
-        if "Warning" in response.headers:
+        if isinstance(response, Response) and "Warning" in response.headers:
             self._warnings.report((response.headers["Warning"],), request)
         return response
 
-    async def _open(
-        self, request: Request, identity: _Identity
-    ) -> aiohttp.ClientResponse | Response | ConnectionFailed:
+    async def _open(self, request: Request, identity: _Identity) -> OpenStream | Outcome:
         await self.gate.enter(request.priority, slot=False)
+        self._check_open()
+        if self.config.proxy:
+            opened = await self._get_sessions().open(request, *identity)
+            return opened if isinstance(opened, OpenStream) else self._warned(opened, request)
         try:
-            self._check_open()
-            response = await self._sessions.open(request, *identity)
-        except BROKEN as error:
-            return self._sessions.failure(request, error)
-        return self._warned(response, request) if isinstance(response, Response) else response
+            if request.resumable and self._may_unchunk:
+                opened = await self._open_directly(request, identity, "1.0")
+                if not (isinstance(opened, Response) and opened.status in _REFUSES_HTTP_1_0):
+                    return opened
+                self._may_unchunk = False
+            return await self._open_directly(request, identity, "1.1")
+        except (Unreachable, Broken) as error:
+            return self._failure(request, error)
+
+    async def _open_directly(self, request: Request, identity: _Identity, version: str) -> OpenStream | Response:
+        """
+        In HTTP/1.0 a server must not send chunks, each of which would have to be looked at.
+
+        A cut that looks like an end does no harm then where the reader resumes.
+        """
+        authorization, context = identity
+        answer, connection = await self._pool.stream(
+            self._encode(request, authorization, version),
+            request.timeout or self._timeout,
+            context=context,
+            server_name=self.config.server_name,
+        )
+        stream = OpenStream(partial(self._read, request, connection), partial(self._pool.end, connection))
+        if answer.status == HTTPStatus.OK:
+            return stream
+        body = []
+        while part := await connection.read():
+            body.append(part)
+        stream.end()
+        response = Response(status=answer.status, headers=answer.headers, body=b"".join(body))
+        self._warned(response, request)
+        return response
+
+    async def _read(self, request: Request, connection: StreamConnection) -> bytes:
+        """The next bytes of a stream, empty at its end. Raises ConnectionFailed."""
+        idle = request.idle_timeout
+        try:
+            async with asyncio.timeout(idle or None):
+                return await connection.read()
+        except TimeoutError as error:
+            raise self._broken(request, f"nothing came for {idle:g} s") from error
+        except Broken as error:
+            raise self._broken(request, explain_exchange(error.origin)) from error
+
+    def _get_sessions(self) -> Sessions:
+        if self._sessions is None:
+            from runtime.sessions import Sessions  # noqa: PLC0415  # aiohttp, which only proxies need
+
+            self._sessions = Sessions(
+                self.config, fields=self._headers, timeout=self._timeout, connect_timeout=self._connect_timeout
+            )
+        return self._sessions
+
+    def _failure(self, request: Request, error: Unreachable | Broken) -> ConnectionFailed:
+        if isinstance(error, Broken):
+            return self._broken(request, explain_exchange(error.origin))
+        problem, permanent = explain_connect(error.origin, self.config.server)
+        return connection_failed(request, self.config.server, problem, sent=False, permanent=permanent)
 
     def _check_open(self) -> None:
         if self._closed:

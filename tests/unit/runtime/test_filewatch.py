@@ -173,3 +173,21 @@ async def test_a_loop_of_links_ends(tmp_path: Path) -> None:
     (tmp_path / "b").symlink_to("a")
     async with aclosing(follow([tmp_path / "a"], poll=LONG, poll_alone=0.01)) as changes:
         assert await after(changes, tmp_path / "a") is None
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_a_function_names_the_files_anew_at_each_look(tmp_path: Path, way: dict[str, Any]) -> None:
+    first, second = tmp_path / "a", tmp_path / "b"
+    first.write_bytes(b"1")
+    async with aclosing(follow(lambda: [tmp_path / ".any", *tmp_path.glob("[a-z]")], **way)) as changes:
+        assert {path.name for path in await asyncio.wait_for(anext(changes), 20)} == {".any", "a"}
+        second.write_bytes(b"2")
+        async with asyncio.timeout(20):
+            async for contents in changes:
+                if contents.get(second) == b"2":
+                    break
+        first.unlink()
+        async with asyncio.timeout(20):
+            async for contents in changes:
+                if first not in contents:
+                    break

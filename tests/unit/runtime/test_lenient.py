@@ -184,3 +184,19 @@ def test_whatever_the_object_holds_the_reading_ends_and_fits_the_model(document:
         return
     assert reading.obj == strict
     assert reading.problems == ()
+
+
+def test_equal_parts_come_as_one_and_what_does_not_fit_is_named_as_ever() -> None:
+    decoder = LenientDecoder(Job, ["spec.tasks[]"])
+    task = {"name": "a", "minAvailable": 1}
+    found = decoder.read(msgspec.json.encode({"spec": {"tasks": [task, {"name": "b"}, task]}}))
+    first, other, again = found.obj.spec.tasks
+    assert first is again
+    assert other == Task(name="b")
+    for document in (
+        {"spec": {"tasks": [task, {"minAvailable": "x"}]}},
+        {"spec": {"tasks": [task, {"minAvailable": 1.0}, None]}},
+        {"spec": {"tasks": "x"}},
+    ):
+        raw = msgspec.json.encode(document)
+        assert decoder.read(raw) == DECODER.read(raw)
