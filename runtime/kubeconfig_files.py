@@ -14,6 +14,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from runtime import plainyaml
 from runtime.decoding import without_nulls
 from runtime.errors import ConfigError
 
@@ -147,20 +148,31 @@ def read_kubeconfig(files: Iterable[Path]) -> Kubeconfig:
 
 
 def _read(file: Path) -> _Document:
-    import yaml  # noqa: PLC0415  # not needed inside a cluster
-
     try:
-        content = yaml.load(file.read_bytes(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506  # safe
-    except OSError as error:
-        raise ConfigError(f"open {file}: {(error.strerror or str(error)).lower()}") from error
-    except (yaml.YAMLError, ValueError, TypeError, AttributeError, RecursionError) as error:
-        raise ConfigError(f"{file}: no valid YAML: {' '.join(str(error).split())}") from error
+        text = file.read_bytes()
+    except (OSError, ValueError) as error:
+        words = (isinstance(error, OSError) and error.strerror) or str(error)
+        raise ConfigError(f"open {file}: {words.lower()}") from error
+    content = _content(text, file)
     _check(content, (), file, {})
     try:
         return msgspec.convert(without_nulls(content or {}), _Document)
     except msgspec.ValidationError as error:
         problem, _, path = str(error).partition(" - at `$.")
         raise ConfigError(f"{file}: {path.removesuffix('`') or 'top level'}: {problem}") from error
+
+
+def _content(text: bytes, file: Path) -> Any:
+    """What a file's YAML says. Nearly all files are plain enough to do without the library. Raises ConfigError."""
+    try:
+        return plainyaml.read(text.decode("ascii", "replace"))
+    except plainyaml.NotPlain:
+        import yaml  # noqa: PLC0415  # costs more than a whole command
+
+    try:
+        return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506  # safe
+    except (yaml.YAMLError, ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise ConfigError(f"{file}: no valid YAML: {' '.join(str(error).split())}") from error
 
 
 def _check(value: object, path: tuple[str, ...], file: Path, seen: dict[int, bool]) -> None:

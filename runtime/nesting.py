@@ -7,8 +7,8 @@ are cut out first, by a scan that doesn't recurse, so that the objects around ca
 
 from __future__ import annotations
 
+import os
 import re
-import secrets
 
 DEPTH = 500
 """Levels that are kept: half of what Python's own limit lets a parser descend."""
@@ -20,7 +20,7 @@ class Cut:
     """A JSON text in which a string that occurs nowhere else stands for each value below `DEPTH` levels."""
 
     def __init__(self, text: bytes) -> None:
-        self._nonce = secrets.token_hex(16).encode()
+        self._nonce = os.urandom(16).hex().encode()
         self._removed: list[bytes] = []
         self.text = self._without_depths(text)
 

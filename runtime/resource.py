@@ -7,16 +7,16 @@ the admission server take it as their first argument and learn everything else f
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 from urllib.parse import quote
+
+import msgspec
 
 T = TypeVar("T")
 M = TypeVar("M")
 
 
-@dataclass(frozen=True, slots=True)
-class Resource(Generic[T]):
+class Resource(msgspec.Struct, Generic[T], frozen=True):
     """One served kind: its address under the API server and the model that its objects decode to."""
 
     group: str
@@ -63,6 +63,6 @@ class Resource(Generic[T]):
 
     def with_model(self, model: type[M]) -> Resource[M]:
         """The same kind decoded to another model, for readers that need less, or the raw text of a part."""
-        changed: Any = replace(self, model=model)  # type: ignore[arg-type]  # replace() can't change a type parameter
+        changed: Any = msgspec.structs.replace(self, model=model)
         result: Resource[M] = changed
         return result

@@ -7,30 +7,39 @@ from the installer's record. What nobody told is printed as `Not provided.`, as 
 
 from __future__ import annotations
 
-import json
-import platform
+import os
 import sys
-from dataclasses import dataclass
 from functools import cache
-from importlib import metadata
-from pathlib import Path
-from typing import Any
+
+TYPE_CHECKING = (
+    False  # `vcctl version` has a few milliseconds: typing and importlib.metadata cost more than all the rest
+)
+if TYPE_CHECKING:
+    from typing import Any
 
 DISTRIBUTION = "stromboli"
 API_VERSION = "v1alpha1"
 NOT_PROVIDED = "Not provided."
-BUILD_FILE = Path(__file__).with_name("build.json")
+BUILD_FILE = os.path.join(os.path.dirname(__file__), "build.json")  # noqa: PTH118, PTH120  # pathlib loads much, too
 
 _ARCHITECTURES = {"x86_64": "amd64", "AMD64": "amd64", "aarch64": "arm64", "i686": "386", "armv7l": "arm"}
 
 
-@dataclass(frozen=True, slots=True)
 class Version:
     """The facts of a build; empty means unknown."""
 
-    version: str = ""
-    git_sha: str = ""
-    built_at: str = ""
+    __slots__ = ("built_at", "git_sha", "version")
+
+    def __init__(self, version: str = "", git_sha: str = "", built_at: str = "") -> None:
+        self.version = version
+        self.git_sha = git_sha
+        self.built_at = built_at
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Version) and self.lines() == other.lines()
+
+    def __hash__(self) -> int:
+        return hash(self.lines())
 
     def lines(self) -> tuple[str, ...]:
         """The version block. The labels are those that scripts grep; ours stands where Go's version stood."""
@@ -49,12 +58,12 @@ class Version:
 
 def python_version() -> str:
     """The interpreter, such as `python3.12.4`."""
-    return f"python{platform.python_version()}"
+    return f"python{sys.version.split()[0]}"
 
 
 def architecture() -> str:
     """The machine's architecture as container images name it, such as `amd64`."""
-    machine = platform.machine()
+    machine = os.uname().machine
     return _ARCHITECTURES.get(machine, machine)
 
 
@@ -64,9 +73,9 @@ def current() -> Version:
     return read(BUILD_FILE, _direct_url())
 
 
-def read(build_file: Path, direct_url: str) -> Version:
+def read(build_file: str | os.PathLike[str], direct_url: str) -> Version:
     """Join the build file with the installer's `direct_url.json` text; the file wins, a broken one counts as absent."""
-    build = _json_object(build_file.read_text("utf-8")) if build_file.is_file() else {}
+    build = _json_object(_text(build_file))
     vcs = _json_object(direct_url).get("vcs_info", {})
     commit = vcs.get("commit_id", "") if isinstance(vcs, dict) else ""
     return Version(
@@ -77,6 +86,10 @@ def read(build_file: Path, direct_url: str) -> Version:
 
 
 def _json_object(text: str) -> dict[str, Any]:
+    if not text:
+        return {}
+    import json  # noqa: PLC0415  # most builds have nothing to read
+
     try:
         value = json.loads(text)
     except ValueError:
@@ -84,15 +97,33 @@ def _json_object(text: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _installed_version() -> str:
+def _text(file: str | os.PathLike[str]) -> str:
+    """Content of a file, empty when there is none."""
     try:
-        return metadata.version(DISTRIBUTION)
-    except metadata.PackageNotFoundError:
+        with open(file, encoding="utf-8") as opened:  # noqa: PTH123  # pathlib loads much
+            return opened.read()
+    except OSError:
         return ""
+
+
+@cache
+def _record() -> str:
+    """The installer's folder about this distribution, `<site>/stromboli-<version>.dist-info`; empty when not installed."""
+    for place in sys.path:
+        try:
+            entries = os.listdir(place or ".")  # noqa: PTH208  # pathlib loads much
+        except OSError:
+            continue
+        for entry in entries:
+            if entry.startswith(f"{DISTRIBUTION}-") and entry.endswith(".dist-info"):
+                return f"{place or '.'}/{entry}"
+    return ""
+
+
+def _installed_version() -> str:
+    folder = _record().rpartition("/")[2]
+    return folder.removeprefix(f"{DISTRIBUTION}-").removesuffix(".dist-info")
 
 
 def _direct_url() -> str:
-    try:
-        return metadata.distribution(DISTRIBUTION).read_text("direct_url.json") or ""
-    except metadata.PackageNotFoundError:
-        return ""
+    return _text(f"{_record()}/direct_url.json") if _record() else ""

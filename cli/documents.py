@@ -1,0 +1,77 @@
+"""Files of objects: YAML or JSON, one document or several, or standard input."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, TextIO
+
+from cli import fields
+from cli.errors import CommandError
+
+if TYPE_CHECKING:
+    from cli.kinds import Kind, Object
+
+STDIN = "-"
+
+_SEPARATOR = re.compile(r"^---(?=\s|$)", re.MULTILINE)
+_DIRECTIVE = re.compile(r"\A(?:\s*(?:#[^\n]*)?\n)*(?:%[^\n]*\n)+")
+
+
+def read_text(path: str, *, stdin: TextIO | None = None) -> str:
+    """The text of a file, or of standard input for `-`. Raises OSError, and CommandError when it is no UTF-8."""
+    if path == STDIN:
+        return (stdin or sys.stdin).read()
+    try:
+        with open(path, encoding="utf-8") as file:  # noqa: PTH123  # Path makes a folder of an empty name
+            return file.read()
+    except UnicodeDecodeError as error:
+        raise CommandError(f"{path}: not UTF-8 at byte {error.start}") from error
+
+
+def split(text: str) -> Iterator[str]:
+    """The documents of a text, at lines that begin with `---`; those without content are left out."""
+    for part in _SEPARATOR.split(_DIRECTIVE.sub("", text)):
+        lines = (line.strip() for line in part.splitlines())
+        if any(line and not line.startswith("#") and line != "..." for line in lines):
+            yield part
+
+
+def parse(text: str) -> Any:
+    """One document as plain data. Raises ValueError with the reason."""
+    if text.lstrip().startswith("{"):
+        import json  # noqa: PLC0415  # most files are YAML
+
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError):
+            pass  # YAML's own braces
+    from cli.yamltext import load  # noqa: PLC0415  # costs more than all the rest
+
+    return load(text)
+
+
+def read_object(document: str, kind: Kind) -> Object:
+    """
+    One document as an object of this kind.
+
+    Raises ValueError when it can't be read, CommandError when it is something else: `expected JobFlow, got Job`.
+    """
+    obj = parse(document)
+    if not isinstance(obj, dict):
+        raise CommandError(f"expected {kind.kind}, got a {_shape(obj)}")
+    named = fields.text(obj, "kind")
+    if named and named != kind.kind:
+        raise CommandError(f"expected {kind.kind}, got {named}")
+    version = fields.text(obj, "apiVersion")
+    if version and version != kind.api_version:
+        raise CommandError(f"expected {kind.kind} of {kind.api_version}, got apiVersion {version}")
+    if not isinstance(obj.get("metadata", {}), dict):
+        raise CommandError(f"{kind.kind}: metadata: expected an object, got a {_shape(obj['metadata'])}")
+    return obj
+
+
+def _shape(value: Any) -> str:
+    shapes = {list: "list", str: "text", bool: "boolean", int: "number", float: "number", type(None): "null"}
+    return shapes.get(type(value), "object")

@@ -1,0 +1,130 @@
+"""
+`vcctl support dump`: an archive with what a bug report needs.
+
+Secrets are never asked for. What may still hold one is cut out: values of variables, last-applied configurations, and
+fields of configurations whose name speaks of a password, a token or a key.
+"""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+
+from api import names
+from cli import fields
+from cli.context import Context
+from cli.errors import CommandError
+from cli.installation import components, server_lines
+from cli.kinds import (
+    COMMANDS,
+    CONFIG_MAPS,
+    CRON_JOBS,
+    DEPLOYMENTS,
+    EVENTS,
+    HYPER_NODES,
+    JOB_FLOWS,
+    JOB_TEMPLATES,
+    JOBS,
+    NODE_SHARDS,
+    NODES,
+    NUMATOPOLOGIES,
+    POD_GROUPS,
+    PODS,
+    PRIORITY_CLASSES,
+    QUEUES,
+    Kind,
+    Object,
+)
+from cli.output import to_json, to_yaml, typed
+from cli.redacting import redacted
+from cli.requesting import list_objects
+from runtime import version
+from runtime.errors import ApiError, ConnectionFailed, DecodeError
+
+SNAPSHOT: tuple[Kind, ...] = (
+    NODES, PODS, POD_GROUPS, QUEUES, JOBS, CRON_JOBS, COMMANDS, JOB_FLOWS, JOB_TEMPLATES, HYPER_NODES, NODE_SHARDS,
+    NUMATOPOLOGIES, PRIORITY_CLASSES,
+)  # fmt: skip
+"""What the scheduler decides on: applied to an empty control plane, in this order, it sees the same cluster."""
+
+_METRICS = (
+    ("scheduler", "volcano-scheduler-service", 8080),
+    ("controllers", "volcano-controllers-service", 8081),
+)
+Part = tuple[str, Callable[[], str]]
+
+
+def dump(context: Context) -> None:
+    """Write the archive. What can't be read is noted in `errors.txt`; Raises CommandError when nothing could be."""
+    context.require_configuration()
+    moment = datetime.fromtimestamp(context.clock(), UTC)
+    path = context.flags.text("output") or f"volcano-support-{moment:%Y%m%d-%H%M%S}.tar.gz"
+    context.client.server_version()  # a server that doesn't answer is told at once
+    errors: list[str] = []
+    with tarfile.open(path, "x:gz") if not context.flags.is_given("output") else tarfile.open(path, "w:gz") as archive:
+        for name, read in _parts(context):
+            _add(archive, name, read, errors, int(context.clock()))
+        if errors:
+            _put(archive, "errors.txt", "".join(f"{error}\n" for error in errors), int(context.clock()))
+    for error in errors:
+        context.hint(f"left out: {error}")
+    context.print(f"wrote {path}")
+
+
+def _parts(context: Context) -> Iterator[Part]:
+    """(file name, how to get its text) of everything in the archive."""
+    namespace = context.flags.text("system-namespace")
+    yield "versions.txt", lambda: "".join(f"{line}\n" for line in (*version.current().lines(), *server_lines(context)))
+    yield "config/deployments.yaml", lambda: _documents(_deployments(context, namespace))
+    yield "config/configmaps.yaml", lambda: _documents(_objects(context, CONFIG_MAPS, namespace))
+    yield "system/pods.yaml", lambda: _documents(_objects(context, PODS, namespace))
+    yield "system/events.yaml", lambda: _documents(_objects(context, EVENTS, namespace))
+    for component, service, port in _METRICS:
+        yield f"metrics/{component}.txt", _scrape(context, f"/api/v1/namespaces/{namespace}/services/{service}:{port}")
+    if not context.flags.is_on("no-snapshot"):
+        for kind in SNAPSHOT:
+            yield f"snapshot/{kind.qualified_name}.json", _snapshot(context, kind)
+
+
+def _scrape(context: Context, service: str) -> Callable[[], str]:
+    return lambda: context.client.raw(f"{service}/proxy/metrics").decode("utf-8", "replace")
+
+
+def _snapshot(context: Context, kind: Kind) -> Callable[[], str]:
+    def read() -> str:
+        whole = {"apiVersion": "v1", "kind": "List", "items": _objects(context, kind, None)}
+        return to_json(whole)
+
+    return read
+
+
+def _objects(context: Context, kind: Kind, namespace: str | None) -> list[Object]:
+    objects, _ = list_objects(context, kind, namespace)
+    return [redacted(typed(kind, obj)) for obj in objects]
+
+
+def _deployments(context: Context, namespace: str) -> list[Object]:
+    return [redacted(typed(DEPLOYMENTS, obj)) for obj in components(context, namespace)]
+
+
+def _documents(objects: list[Object]) -> str:
+    return "---\n".join(to_yaml(obj) for obj in sorted(objects, key=fields.name))
+
+
+def _add(archive: tarfile.TarFile, name: str, read: Callable[[], str], errors: list[str], now: int) -> None:
+    try:
+        text = read()
+    except (ApiError, ConnectionFailed, DecodeError, CommandError) as error:
+        errors.append(f"{name}: {error}")
+        return
+    _put(archive, name, text, now)
+
+
+def _put(archive: tarfile.TarFile, name: str, text: str, now: int) -> None:
+    data = text.encode("utf-8", "surrogatepass")
+    entry = tarfile.TarInfo(f"{names.DEFAULT_RELEASE}-support/{name}")
+    entry.size = len(data)
+    entry.mtime = now
+    archive.addfile(entry, io.BytesIO(data))

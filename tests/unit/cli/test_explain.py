@@ -1,0 +1,162 @@
+"""`vcctl job explain`, with and without the scheduler's own answer."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from cli.outline import outline
+from tests.unit.cli.harness import BATCH, SCHEDULING, Server, job, queue, refused, run
+
+J1 = f"{BATCH}/namespaces/default/jobs/j1"
+GROUP = f"{SCHEDULING}/namespaces/default/podgroups/j1-u-j1"
+PODS = "/api/v1/namespaces/default/pods"
+EVENTS = "/api/v1/namespaces/default/events"
+SYSTEM = "/api/v1/namespaces/volcano-system"
+SERVICE = f"{SYSTEM}/services/volcano-scheduler-service:8080/proxy/explain/default/j1-u-j1"
+MESSAGE = "0/2 nodes are available: 2 Insufficient cpu."
+
+
+def waiting_pod(name: str) -> dict[str, Any]:
+    return {
+        "metadata": {"name": name, "annotations": {"volcano.sh/task-spec": "t"}},
+        "status": {
+            "phase": "Pending",
+            "conditions": [{"type": "PodScheduled", "status": "False", "message": MESSAGE}],
+        },
+    }
+
+
+def group() -> dict[str, Any]:
+    condition = {
+        "type": "Unschedulable",
+        "status": "True",
+        "reason": "NotEnoughResources",
+        "message": "1/2 tasks in gang",
+    }
+    return {
+        "metadata": {"name": "j1-u-j1", "namespace": "default"},
+        "spec": {"minMember": 2, "queue": "q1"},
+        "status": {"phase": "Inqueue", "conditions": [condition]},
+    }
+
+
+@pytest.fixture
+def server() -> Server:
+    made = Server().on(f"GET {J1}", job(phase="Pending")).on(f"GET {GROUP}", group()).items(EVENTS)
+    made.items(PODS, waiting_pod("a"), waiting_pod("b"), {"metadata": {"annotations": {"volcano.sh/task-spec": "x"}}})
+    return made.on(f"GET {SCHEDULING}/queues/q1", queue(capability={"memory": "8Gi", "cpu": "4"}))
+
+
+HEAD = [
+    "Job:       default/j1",
+    "Phase:     Pending",
+    "PodGroup:  j1-u-j1: Inqueue, 2 pods needed, 0 running",
+    "  Unschedulable: NotEnoughResources: 1/2 tasks in gang",
+    "Queue:     q1: Open, weight 3",
+    "  Capability: cpu 4, memory 8Gi",
+    "Tasks:",
+    "  t: 3 wanted, 2 Pending",
+    f"    2 x {MESSAGE}",
+]
+
+
+def test_the_schedulers_answer_is_shown_as_it_comes(server: Server) -> None:
+    answer = {"summary": "needs 3 cpu", "filters": [{"name": "NodeResourcesFit", "nodes": 2}], "nothing": None}
+    server.on(f"GET {SERVICE}", answer)
+    lines = run("job", "explain", "-N", "j1", server=server).lines
+    assert lines == [
+        *HEAD,
+        "Scheduler:",
+        "  Summary: needs 3 cpu",
+        "  Filters:",
+        "    - Name: NodeResourcesFit",
+        "      Nodes: 2",
+        "Events: \t<none>",
+    ]
+
+
+def test_a_standby_behind_the_service_leads_to_the_pods(server: Server) -> None:
+    running = {"metadata": {"name": "s-1"}, "status": {"phase": "Running"}}
+    server.items(f"{SYSTEM}/pods", {"metadata": {"name": "s-0"}, "status": {"phase": "Pending"}}, running)
+    server.on(f"GET {SYSTEM}/pods/s-1:8080/proxy/explain/default/j1-u-j1", {"why": "the leader knows"})
+    assert "  Why: the leader knows" in run("job", "explain", "-N", "j1", server=server).lines
+
+
+@pytest.mark.parametrize(
+    "answer", [(503, {"status": "Failure", "code": 503, "message": "no endpoints"}), refused(), b"<html>"]
+)
+def test_without_an_answer_conditions_and_events_tell(server: Server, answer: Any) -> None:
+    server.on(f"GET {SERVICE}", answer)
+    result = run("job", "explain", "-N", "j1", server=server)
+    assert result.code == 0
+    assert result.lines[: len(HEAD)] == HEAD
+    assert result.lines[len(HEAD)].startswith("Scheduler: no answer (")
+    assert result.lines[-1] == "Events: \t<none>"
+
+
+def test_the_scheduler_is_left_alone_on_demand(server: Server) -> None:
+    assert run("job", "explain", "-N", "j1", "--no-scheduler", server=server).lines == [*HEAD, "Events: \t<none>"]
+    assert not [target for target in server.targets if "proxy" in target]
+
+
+def test_all_of_it_as_json(server: Server) -> None:
+    server.on(f"GET {SERVICE}", {"a": 1})
+    found = json.loads(run("job", "explain", "-N", "j1", "-o", "json", server=server).out)
+    assert found["scheduler"] == {"a": 1}
+    assert found["tasks"] == [{"name": "t", "replicas": 3, "pods": {"Pending": 2}, "unschedulable": {MESSAGE: 2}}]
+    assert found["queue"]["capability"] == {"cpu": "4", "memory": "8Gi"}
+
+
+def test_a_group_of_another_name_is_found_by_its_owner(server: Server) -> None:
+    own = group()
+    own["metadata"] |= {"name": "odd", "ownerReferences": [{"uid": "u-j1"}]}
+    gone = (404, {"status": "Failure", "reason": "NotFound", "code": 404, "message": "gone"})
+    server.on(f"GET {GROUP}", gone).items(f"{SCHEDULING}/namespaces/default/podgroups", {"metadata": {}}, own)
+    lines = run("job", "explain", "-N", "j1", "--no-scheduler", server=server).lines
+    assert lines[2] == "PodGroup:  odd: Inqueue, 2 pods needed, 0 running"
+
+
+def test_what_is_missing_is_said() -> None:
+    made = Server().on(f"GET {J1}", job(phase="")).items(EVENTS).items(PODS)
+    made.items(f"{SCHEDULING}/namespaces/default/podgroups")
+    lines = run("job", "explain", "-N", "j1", server=made).lines
+    assert lines[1] == "Phase:     none yet"
+    assert lines[2].startswith("PodGroup:  none yet: the job controller makes it")
+    assert lines[3] == 'Queue:     default: there is no queue "default": create it, or put the job into another'
+    assert lines[5] == "  t: 3 wanted, no pods"
+
+
+def test_a_name_is_needed() -> None:
+    message = "job name (specified by --name or -N) is mandatory to explain a particular job"
+    assert run("job", "explain").out == f"Failed to explain job: {message}\n"
+
+
+@pytest.mark.parametrize(
+    ("value", "lines"),
+    [
+        ({"minMember": 2, "isReady": False, "share": 0.5}, ["Min member: 2", "Is ready: no", "Share: 0.5"]),
+        ({"empty": {}, "none": None, "text": "", "zero": 0}, ["Zero: 0"]),
+        ([{"a": 1, "b": [1, 2]}, "x"], ["- A: 1", "  B:", "    - 1", "    - 2", "- x"]),
+        ("word", ["word"]),
+        (None, []),
+    ],
+)
+def test_an_outline_of_anything(value: Any, lines: list[str]) -> None:
+    assert list(outline(value)) == lines
+
+
+def test_what_may_not_be_read_is_said_and_left_out(server: Server) -> None:
+    for request, what in (
+        (f"GET {PODS}", "pods"),
+        (f"GET {GROUP}", "podgroups"),
+        (f"GET {SCHEDULING}/queues/default", "queues"),
+    ):
+        server.fail(request, 403, f"{what} is forbidden", "Forbidden")
+    result = run("job", "explain", "-N", "j1", server=server)
+    assert result.code == 0
+    assert result.err == "pods are left out: pods is forbidden\n"
+    assert "PodGroup:  podgroups is forbidden" in result.lines
+    assert "Queue:     default: queues is forbidden" in result.lines

@@ -1,0 +1,127 @@
+"""`vcctl support dump`: what is in the archive, and what must not be."""
+
+from __future__ import annotations
+
+import json
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from cli import kinds
+from cli.redacting import CUT, redacted, redacted_text
+from tests.unit.cli.harness import NOW, Server, job, refused, run
+
+SYSTEM = "/api/v1/namespaces/volcano-system"
+SECRET = "hunter2"
+
+
+def contents(path: Path) -> dict[str, str]:
+    with tarfile.open(path) as archive:
+        found = {}
+        for member in archive.getmembers():
+            file = archive.extractfile(member)
+            assert file is not None
+            found[member.name.removeprefix("volcano-support/")] = file.read().decode()
+        return found
+
+
+def server() -> Server:
+    made = Server().on("GET /version", {"gitVersion": "v1.36.1", "platform": "linux/amd64"})
+    containers = [{"name": "c", "image": "i:1", "env": [{"name": "DB_PASSWORD", "value": SECRET}]}]
+    deployment = {"metadata": {"name": "volcano-scheduler"}, "spec": {"template": {"spec": {"containers": containers}}}}
+    made.items("/apis/apps/v1/namespaces/volcano-system/deployments", deployment)
+    made.items(f"{SYSTEM}/configmaps", {"metadata": {"name": "m"}, "data": {"x.conf": f"a: 1\ntoken: {SECRET}\n"}})
+    made.items(f"{SYSTEM}/pods").items(f"{SYSTEM}/events")
+    made.on(f"GET {SYSTEM}/services/volcano-scheduler-service:8080/proxy/metrics", b"volcano_x 1\n")
+    for kind in kinds.ALL:
+        made.items(kind.path())
+    note = {"kubectl.kubernetes.io/last-applied-configuration": SECRET, "kept": "yes"}
+    return made.items(kinds.JOBS.path(), job(metadata={"annotations": note}))
+
+
+def test_the_archive_holds_versions_configuration_metrics_and_a_snapshot(tmp_path: Path) -> None:
+    path = tmp_path / "d.tar.gz"
+    result = run("support", "dump", "-o", str(path), server=server())
+    assert result.code == 0
+    assert result.out == f"wrote {path}\n"
+    found = contents(path)
+    assert "Server Version: v1.36.1\n" in found["versions.txt"]
+    assert "Component volcano-scheduler: i:1\n" in found["versions.txt"]
+    assert yaml.safe_load(found["config/deployments.yaml"])["kind"] == "Deployment"
+    assert found["metrics/scheduler.txt"] == "volcano_x 1\n"
+    (stored,) = json.loads(found["snapshot/jobs.batch.volcano.sh.json"])["items"]
+    assert (stored["kind"], stored["metadata"]["annotations"]) == ("Job", {"kept": "yes"})
+    assert result.err.startswith("left out: metrics/controllers.txt: ")
+    assert "metrics/controllers.txt" in found["errors.txt"]
+
+
+def test_secrets_are_neither_asked_for_nor_left_in(tmp_path: Path) -> None:
+    used = server()
+    path = tmp_path / "d.tar.gz"
+    run("support", "dump", "-o", str(path), server=used)
+    assert not [target for target in used.targets if "/secrets" in target]
+    assert SECRET not in "".join(contents(path).values())
+
+
+def test_the_snapshot_can_be_left_out_and_the_name_tells_the_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert (
+        run("support", "dump", "--no-snapshot", server=server()).out == "wrote volcano-support-20240102-031110.tar.gz\n"
+    )
+    assert NOW == "2024-01-02T03:11:10Z"
+    assert not [
+        name for name in contents(tmp_path / "volcano-support-20240102-031110.tar.gz") if name.startswith("snapshot")
+    ]
+
+
+def test_an_unreachable_server_and_an_unwritable_file_are_told(tmp_path: Path) -> None:
+    gone = run("support", "dump", server=Server().on("GET /version", refused()))
+    assert gone.code == 255
+    assert gone.out.startswith('Failed to dump support: Get "https://server/x": dial tcp')
+    nowhere = run("support", "dump", "-o", str(tmp_path / "no" / "d.tar.gz"), server=server())
+    assert nowhere.out == f"Failed to dump support: open {tmp_path}/no/d.tar.gz: no such file or directory\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("password: x y", f"password: {CUT}"),
+        ('  "apiKey" : "v",', f'  "apiKey" : {CUT}'),
+        ("db_token=abc", f"db_token={CUT}"),
+        ("- name: x", "- name: x"),
+        ("password:", "password:"),
+        ('{"a": 1, "password": "x y", "b": 2}', f'{{"a": 1, "password": {CUT}, "b": 2}}'),
+        ("DB_TOKEN=abc run --fast", f"DB_TOKEN={CUT}"),
+        ("curl -H 'Authorization: Bearer abc.def' host", f"curl -H 'Authorization: Bearer {CUT}' host"),
+        ("git clone https://me:pw@host/x", f"git clone https://{CUT}@host/x"),
+        ('secret "x" not found', 'secret "x" not found'),
+        ("a\n-----BEGIN RSA PRIVATE KEY-----\nx\n-----END RSA PRIVATE KEY-----\nb", f"a\n{CUT}\nb"),
+    ],
+)
+def test_lines_that_name_a_secret_lose_their_value(text: str, expected: str) -> None:
+    assert redacted_text(text) == expected
+
+
+def test_fields_that_name_a_secret_lose_their_value_but_references_stay() -> None:
+    obj: dict[str, Any] = {
+        "spec": {
+            "token": "t",
+            "secretName": "s",
+            "volumes": [{"secret": {"secretName": "s", "items": [{"key": "k"}]}}],
+            "env": [
+                {"name": "A", "value": "v"},
+                {"name": "B", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}},
+            ],
+            "args": ["--password=x", "--token", "x", "y"],
+        }
+    }
+    spec = redacted(obj)["spec"]
+    assert spec["token"] == CUT
+    assert (spec["secretName"], spec["volumes"]) == ("s", obj["spec"]["volumes"])
+    assert spec["env"] == [{"name": "A", "value": CUT}, obj["spec"]["env"][1]]
+    assert spec["args"] == [f"--password={CUT}", "--token", CUT, "y"]
