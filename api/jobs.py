@@ -46,7 +46,7 @@ def task_min_available(task: TaskSpec) -> int:
     if task.min_available is not None:
         return task.min_available
     policy = task.partition_policy
-    if policy is not None and policy.min_partitions and policy.partition_size:
+    if policy is not None and policy.min_partitions > 0 and policy.partition_size:
         return policy.min_partitions * policy.partition_size
     return task.replicas
 

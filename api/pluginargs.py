@@ -84,29 +84,32 @@ def parse(plugin: str, arguments: Sequence[str]) -> PluginArguments:
     rest = list(arguments)
     while rest:
         argument = rest.pop(0)
-        if len(argument) < 2 or not argument.startswith("-"):  # noqa: PLR2004  # a dash and a letter
-            return PluginArguments(values, argument, "is no flag")
         if argument == "--":
             return PluginArguments(values, *((rest[0], "follows --") if rest else ()))
-        name, equals, text = _body(argument).partition("=")
-        if not name or name.startswith("-"):
-            return PluginArguments(values, argument, "bad flag syntax")
-        if name not in flags:
-            known = ", ".join(f"--{flag}" for flag in flags) or "none"
-            return PluginArguments(values, argument, f"no such flag; known: {known}")
-        kind = flags[name][0]
-        if not equals and kind is BOOL:
-            text = "true"
-        elif not equals:
-            if not rest:
-                return PluginArguments(values, argument, "needs a value")
-            text = rest.pop(0)
         try:
-            values[name] = kind.parse(text)
+            name, value = _read(argument, rest, flags)
         except ValueError as error:
             return PluginArguments(values, argument, str(error))
+        values[name] = value
     return PluginArguments(values)
 
 
-def _body(argument: str) -> str:
-    return argument[2:] if argument.startswith("--") else argument[1:]
+def _read(argument: str, rest: list[str], flags: Flags) -> tuple[str, Any]:
+    """Name and value of a flag, for whose value `rest` may lose its first word. Raises ValueError."""
+    if len(argument) < 2 or not argument.startswith("-"):
+        raise ValueError("is no flag")
+    body = argument[2:] if argument.startswith("--") else argument[1:]
+    name, equals, text = body.partition("=")
+    if not name or name.startswith("-"):
+        raise ValueError("bad flag syntax")
+    if name not in flags:
+        known = ", ".join(f"--{flag}" for flag in flags) or "none"
+        raise ValueError(f"no such flag; known: {known}")
+    kind = flags[name][0]
+    if not equals and kind is BOOL:
+        text = "true"
+    elif not equals:
+        if not rest:
+            raise ValueError("needs a value")
+        text = rest.pop(0)
+    return name, kind.parse(text)

@@ -126,6 +126,8 @@ class _Registration(Generic[T]):
     model: type[T]
     """Struct that objects decode to; all its fields have defaults."""
     wrong_operation: WrongOperation = WrongOperation.EXPECT
+    intern: tuple[str, ...] = ()
+    """Parts that many objects have in common, such as `spec.template`: equal ones come as one (`runtime.interning`)."""
     subresource: str = ""
     """The subresource reviewed, such as `eviction`; empty for the object itself."""
     served: frozenset[GroupVersionResource] = field(init=False)

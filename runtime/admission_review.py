@@ -81,7 +81,7 @@ class Endpoint(Generic[T]):
         self.handler = handler
         self._is_mutating = isinstance(handler, Mutator)
         self._call = handler.mutate if isinstance(handler, Mutator) else handler.validate
-        self._decoder: LenientDecoder[T] = LenientDecoder(handler.model)
+        self._decoder: LenientDecoder[T] = LenientDecoder(handler.model, handler.intern)
 
     def answer(self, request: AdmissionRequest) -> AdmissionResponse | Awaitable[AdmissionResponse]:
         """

@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 import msgspec
 
 from runtime.decoding import without_nulls
+from runtime.interning import InterningDecoder
 
 T = TypeVar("T")
 
@@ -56,10 +57,16 @@ class Reading(Generic[T]):
 
 
 class LenientDecoder(Generic[T]):
-    """Reads objects of one model, all of whose fields must have defaults (else ValueError)."""
+    """
+    Reads objects of one model, all of whose fields must have defaults (else ValueError).
 
-    def __init__(self, model: type[T]) -> None:
+    Equal parts at the paths of `intern` come as one object, as long as somebody holds it.
+    """
+
+    def __init__(self, model: type[T], intern: Iterable[str] = ()) -> None:
         self._decode: Callable[[msgspec.Raw | bytes], T] = msgspec.json.Decoder(model).decode
+        paths = tuple(intern)
+        self._first_try = InterningDecoder(model, intern=paths).decode if paths else self._decode
         try:
             self._empty = self._decode(b"{}")
         except msgspec.ValidationError as error:
@@ -71,7 +78,7 @@ class LenientDecoder(Generic[T]):
         if size <= len(b"null") and bytes(raw) in {b"", b"null"}:
             return Reading(self._empty)
         try:
-            return Reading(self._decode(raw))
+            return Reading(self._first_try(raw))
         except msgspec.ValidationError:
             document = without_nulls(_anything.decode(raw))
             return _SecondTry(self._decode, document, attempts=_MAX_WORK // size).read(self._empty)

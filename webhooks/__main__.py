@@ -75,7 +75,7 @@ class Front:
         self, manager: Manager, connection: Connection, chosen: Iterable[WebhookClass], settings: Options
     ) -> None:
         """Make the webhooks and hand all parts to the manager. Raises ConfigError."""
-        context = Context(Readers(connection.client, connection.informers), settings)
+        context = Context(Readers(connection.client, connection.informers), settings, events=connection.events)
         handlers = [webhook(context).handler() for webhook in chosen]
         targets = [target_of(handler, names.WEBHOOK_CONFIGURATION_PREFIX) for handler in handlers]
         keeper = BundleKeeper(connection.client, targets, manage=self._where.manages_bundle)
@@ -96,6 +96,8 @@ class Front:
                 log.error("requests were broken off component=%s: %s", PROGRAM, error)  # noqa: TRY400  # says it all
 
         manager.add(Runnable("certificates", follow, Stage.SERVICES))
+        for name, work in context.beside.items():
+            manager.add(Runnable(name, work, Stage.SERVICES))
         manager.add(Runnable("ca-bundle", keeper.run, Stage.SERVICES))
         manager.add(Runnable("admission", serve, stop=drain))
         manager.require("caches", lambda: "" if connection.informers.has_synced else "caches are not synced")

@@ -8,14 +8,25 @@ Such a class derives from an interface in `generated.webhooks`, which carries pa
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from generated.webhooks.base import Defaulting, Validating
 from runtime.rbac import Rule
+from runtime.wire import ObjectReference
 from webhooks.options import Options
 from webhooks.readers import Readers
+
+
+class EventSink(Protocol):
+    """Takes events to be sent later, so that no review waits for one."""
+
+    def record(self, ref: ObjectReference, kind: str, reason: str, message: str) -> None:
+        """Queue an event of type `kind`, `Normal` or `Warning`. Returns at once."""
+
+
+Work = Callable[[], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +36,13 @@ class Context:
     readers: Readers
     options: Options = field(default_factory=Options)
     clock: Callable[[], float] = time.time
+    events: EventSink | None = None
+    beside: dict[str, Work] = field(default_factory=dict)
+    """What runs as long as the process does, by name."""
+
+    def run_beside(self, name: str, work: Work) -> None:
+        """Have the process run this, until cancelled, beside the answers. For a class that is being made."""
+        self.beside[name] = work
 
 
 class WebhookClass(Protocol):

@@ -35,6 +35,14 @@ class Options:
     """Whether a queue with allocated pods may not be deleted."""
     max_queue_depth: int = 5
     protects_root_queue: bool = True
+    checks_pod_groups: bool = False
+    """Whether a queue with PodGroups may not be deleted."""
+    requires_leaf_queues: bool = False
+    """Whether PodGroups may go to leaves of the tree of queues only."""
+    fixes_started_flows: bool = False
+    """Whether the flows of a JobFlow that has started may not change."""
+    allows_template_updates: bool = False
+    """Whether the pods of a job that has none yet may be changed."""
     gates: FeatureGates = field(default_factory=feature_gates)
 
 
@@ -81,6 +89,10 @@ def parser(gates: FeatureGates, enabled: str) -> FlagParser:
     flags.flag("enable-queue-allocated-pods-check", BOOL, False, "Deny the deletion of queues with allocated pods")
     flags.flag("max-queue-depth", INT, 5, "How deep queues may be nested")
     flags.flag("enable-root-queue-protection", BOOL, True, "Deny resource settings of the root queue")
+    flags.flag("enable-queue-podgroups-check", BOOL, False, "Deny the deletion of queues with PodGroups")
+    flags.flag("enable-podgroup-leaf-queue-check", BOOL, False, "Deny PodGroups in root and parent queues")
+    flags.flag("enable-jobflow-update-check", BOOL, False, "Deny changes to the flows of JobFlows that have started")
+    flags.flag("enable-job-template-update", BOOL, False, "Let the templates of jobs without pods be changed")
     flags.flag("manage-webhook-ca-bundle", BOOL, True, "Keep our CA in the webhook configurations")
     flags.flag("tls-secret-name", STRING, "", "Make and rotate a certificate in this secret instead of using files")
     flags.flag("client-ca-file", STRING, "", "The CA that client certificates are verified by")
@@ -115,6 +127,10 @@ def read(flags: Namespace, gates: FeatureGates) -> Options:
         checks_allocated_pods=flags.enable_queue_allocated_pods_check,
         max_queue_depth=flags.max_queue_depth,
         protects_root_queue=flags.enable_root_queue_protection,
+        checks_pod_groups=flags.enable_queue_podgroups_check,
+        requires_leaf_queues=flags.enable_podgroup_leaf_queue_check,
+        fixes_started_flows=flags.enable_jobflow_update_check,
+        allows_template_updates=flags.enable_job_template_update,
         gates=gates,
     )
 

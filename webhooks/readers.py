@@ -12,6 +12,7 @@ import asyncio
 from typing import Any, TypeVar
 
 from generated.listers.base import TypedLister
+from runtime.cache import Transform
 from runtime.client import Client
 from runtime.errors import ApiError, ConnectionFailed, DecodeError, NotFound
 from runtime.informer import Informer
@@ -19,6 +20,7 @@ from runtime.informers import Informers
 from runtime.model import Model
 from runtime.objects import Key
 from runtime.resource import Resource
+from webhooks.live import LiveList
 
 T = TypeVar("T", bound=Model)
 L = TypeVar("L", bound=TypedLister[Any])
@@ -50,12 +52,20 @@ class Readers:
         self._reads: dict[_Place, asyncio.Task[Any]] = {}
         self._absent: dict[_Place, float] = {}
 
-    def lister(self, kind: type[L]) -> L:
-        """A lister such as `QueueLister`; the first call for a kind starts its cache."""
+    def lister(self, kind: type[L], transform: Transform[Any] | None = None) -> L:
+        """
+        A lister such as `QueueLister`; the first call for a kind starts its cache.
+
+        `transform` slims what is held; whoever asks for the same kind must slim it in the same way.
+        """
         resource = kind.RESOURCE
-        informer = self._informers.of(resource, indexers=kind.INDEXERS)
+        informer = self._informers.of(resource, indexers=kind.INDEXERS, transform=transform)
         self._caches[resource.qualified_name] = informer
         return kind(informer.lister)
+
+    def live(self, resource: Resource[T]) -> LiveList[T]:
+        """Lists of a kind past its cache."""
+        return LiveList(self._client, resource, self._seconds)
 
     async def find(self, resource: Resource[T], name: str, namespace: str = "") -> T | None:
         """

@@ -76,6 +76,13 @@ class QueueReason:
     CLOSE_QUEUE: Final = "CloseQueue"
 
 
+class ControllerReason:
+    """Reasons of events on the config maps of the controllers."""
+
+    INVALID_CONFIGURATION: Final = "InvalidConfiguration"
+    DISCOVERY_FAILED: Final = "DiscoveryFailed"
+
+
 class JobFlowReason:
     """Reasons of events on JobFlows; a failure is reported under the name of its action."""
 
@@ -96,6 +103,15 @@ class PodReason:
     UNSCHEDULABLE: Final = "Unschedulable"  # condition; autoscalers react to it
     SCHEDULABLE: Final = "Schedulable"  # condition
     SCHEDULER_ERROR: Final = "SchedulerError"  # condition
+    PREEMPTION_BY_SCHEDULER: Final = "PreemptionByScheduler"  # condition of a victim
+
+
+class PodConditionType:
+    """Conditions of pods that the scheduler reads or writes."""
+
+    POD_SCHEDULED: Final = "PodScheduled"
+    READY: Final = "Ready"
+    DISRUPTION_TARGET: Final = "DisruptionTarget"
 
 
 class PodGroupReason:
@@ -104,6 +120,13 @@ class PodGroupReason:
     SCHEDULED: Final = "Scheduled"
     UNSCHEDULABLE: Final = "Unschedulable"
     EVICT: Final = "Evict"
+    EVICTION_IN_VAIN: Final = "EvictionInVain"  # room was made for the group's pods, and they did not get it
+
+
+class SchedulerReason:
+    """Reasons of events on the scheduler's own pod, or on its configuration."""
+
+    INVALID_CONFIGURATION: Final = "InvalidConfiguration"
 
 
 class AgentReason:

@@ -71,3 +71,8 @@ class PodGroupConditionReason:
 
 POD_GROUP_READY_MESSAGE: Final = "pod group is ready"
 POD_GROUP_NOT_READY_MESSAGE: Final = "pod group is not ready"
+
+PVC_BIND_COMPLETED_ANNOTATION: Final = "pv.kubernetes.io/bind-completed"
+"""On a PersistentVolumeClaim whose binding to a volume is complete."""
+
+ZONE_LABEL: Final = "topology.kubernetes.io/zone"  # on a node

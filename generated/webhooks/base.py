@@ -14,6 +14,7 @@ from collections.abc import Awaitable
 from typing import ClassVar, Generic, TypeAlias, TypeVar
 
 from runtime.admission import Mutation, Mutator, Validation, Validator, WrongOperation
+from runtime.admission_review import MalformedReview
 from runtime.resource import Resource
 from runtime.wire import AdmissionRequest
 
@@ -24,9 +25,9 @@ ValidationAnswer: TypeAlias = Validation | Awaitable[Validation]
 
 
 def present(request: AdmissionRequest, old: T | None) -> T:
-    """The old object of an UPDATE or DELETE. Raises ValueError for a review that carries none."""
+    """The old object of an UPDATE or DELETE. Raises MalformedReview when there is none."""
     if old is None:
-        raise ValueError(f"{request.operation} of {request.namespace}/{request.name}: the review carries no old object")
+        raise MalformedReview(f"{request.operation} of {request.namespace}/{request.name}: the review carries no old object")
     return old
 
 

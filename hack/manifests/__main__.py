@@ -19,7 +19,7 @@ from hack.manifests import components, roles, users, webhooks
 from hack.manifests.components import ManifestError
 
 UP_TO_DATE, OUT_OF_DATE, MISTAKES = 0, 1, 2
-FOLDERS = (roles.FOLDER, webhooks.FOLDER)
+FOLDERS = (roles.FOLDER, webhooks.FOLDER, webhooks.ON_DEMAND)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -51,7 +51,7 @@ def outputs(root: Path) -> tuple[Outputs, list[str]]:
     made = Outputs(root, FOLDERS, roles.COMMAND)
     made.add(texts)
     for folder in FOLDERS:
-        listed = sorted(Path(path).name for path in texts if path.startswith(f"{folder}/"))
+        listed = sorted(Path(path).name for path in texts if str(Path(path).parent) == folder)
         if listed:  # kustomize refuses an empty one
             made.add({f"{folder}/kustomization.yaml": kustomization_of(listed)})
     return made, webhooks.planned(project)

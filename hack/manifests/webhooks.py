@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 FOLDER = "config/webhooks"
 FILE = f"{FOLDER}/manifests.yaml"
+ON_DEMAND = f"{FOLDER}/on-demand"
+ON_DEMAND_FILE = f"{ON_DEMAND}/manifests.yaml"
+"""Configurations of paths that are served only where `--enabled-admission` names them."""
 _REGISTRATION = "admissionregistration.k8s.io/v1"
 _TYPES = {"mutate": "MutatingWebhookConfiguration", "validate": "ValidatingWebhookConfiguration"}
 _SYSTEM_NAMESPACES = (names.DEFAULT_NAMESPACE, "kube-system")
@@ -49,8 +52,12 @@ def files(project: Project, classes: Sequence[WebhookClass]) -> dict[str, str]:
     mistakes = list(_mistakes(known, classes))
     if mistakes:
         raise ManifestError("\n".join(mistakes))
-    served = [path for path in known if not path.webhook.planned]
-    return {FILE: text("api/project.yaml", map(_configuration, served))} if served else {}
+    found = {}
+    for file, is_default in ((FILE, True), (ON_DEMAND_FILE, False)):
+        served = [path for path in known if not path.webhook.planned and path.webhook.default is is_default]
+        if served:
+            found[file] = text("api/project.yaml", map(_configuration, served))
+    return found
 
 
 def planned(project: Project) -> list[str]:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from tests.unit.webhooks.samples import WEBHOOKS, JobDefaults, JobRules
 from webhooks import __main__ as process
 from webhooks.__main__ import Front, main
 from webhooks.options import Options, Service
+from webhooks.pods.defaults import PodDefaults
 
 REACHED = "--webhook-service-name=s"
 PORT = "Configured port is invalid: the port should be in the range of 1 and 65535"
@@ -89,6 +91,13 @@ async def test_the_parts_run_in_their_stages_and_tell_whether_they_are_ready() -
         "ValidatingWebhookConfiguration volcano-admission-service-jobs-validate: not looked at yet",
         "admission": "the admission server does not listen",
     }
+
+
+async def test_what_a_webhook_runs_beside_its_answers_is_a_part_of_the_process(tmp_path: Path) -> None:
+    manager = Parts()
+    settings = Options(admission_conf=str(tmp_path / "volcano-admission.conf"))
+    await set_up(Front(WITH_SECRET), manager, PodDefaults, settings=settings)
+    assert manager.parts["admission-configuration"].stage is Stage.SERVICES
 
 
 async def test_somebody_else_may_keep_the_bundle() -> None:

@@ -34,6 +34,7 @@ def test_without_flags_everything_is_as_documented() -> None:
         ("--enable-queue-allocated-pods-check", "checks_allocated_pods", True),
         ("--max-queue-depth=9", "max_queue_depth", 9),
         ("--enable-root-queue-protection=false", "protects_root_queue", False),
+        ("--enable-job-template-update", "allows_template_updates", True),
     ],
 )
 def test_what_handlers_read(word: str, field: str, value: Any) -> None:

@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import pytest
+
+from webhooks.causes import Cause, Causes, aggregate, not_negative, one_of, remembered, shown, within
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ('a "b"', r'"a \"b\""'),
+        ("\u00e9", '"\u00e9"'),
+        (5, "5"),
+        (True, "true"),
+        (None, "null"),
+        (("a", "b"), '["a","b"]'),
+        ({"A": None}, '{"A":null}'),
+    ],
+)
+def test_values_are_shown_as_servers_show_them(value: object, expected: str) -> None:
+    assert shown(value) == expected
+
+
+def test_every_sort_of_mistake_has_its_words() -> None:
+    causes = Causes()
+    causes.invalid("f", "v", "a", "b")
+    causes.invalid("f", "v")
+    causes.required("f")
+    causes.required("f", "why")
+    causes.forbidden("f", "why")
+    causes.duplicate("f", "v")
+    causes.not_found("f", "v")
+    causes.not_found("f", "v", "why")
+    causes.unsupported("f", "v", ("a", "b"))
+    causes.too_long("f", 5)
+    causes.too_many("f", 6, 5)
+    assert list(map(str, causes)) == [
+        'f: Invalid value: "v": a',
+        'f: Invalid value: "v": b',
+        "f: Required value",
+        "f: Required value: why",
+        "f: Forbidden: why",
+        'f: Duplicate value: "v"',
+        'f: Not found: "v"',
+        'f: Not found: "v": why',
+        'f: Unsupported value: "v": supported values: "a", "b"',
+        "f: Too long: may not be more than 5 bytes",
+        "f: Too many: 6: must have at most 5 items",
+    ]
+
+
+def test_numbers_have_bounds() -> None:
+    causes = Causes()
+    for value in (-1, 0, 1, 2, 3):
+        within(causes, "w", value, 1, 2)
+        not_negative(causes, "n", value)
+    one_of(causes, "o", "a", ("a",))
+    one_of(causes, "o", "b", ("a",))
+    assert [cause.field for cause in causes] == ["w", "n", "w", "w", "o"]
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"), [([], ""), (["a"], "a"), (["a", "a"], "a"), (["a", "b", "a"], "[a, b]")]
+)
+def test_several_are_put_into_brackets_each_once(texts: list[str], expected: str) -> None:
+    assert aggregate(texts) == expected
+
+
+def test_an_equal_part_is_looked_at_once_and_told_under_its_own_field() -> None:
+    looked_at = []
+
+    @remembered
+    def check(causes: Causes, field: str, part: tuple[int, ...]) -> None:
+        looked_at.append(part)
+        if part:
+            causes.required(f"{field}.x")
+
+    causes = Causes()
+    for field in ("a", "b"):
+        check(causes, field, (1,))
+        check(causes, field, ())
+    assert causes == [Cause("a.x", "Required value"), Cause("b.x", "Required value")]
+    assert looked_at == [(1,), ()]

@@ -1,0 +1,118 @@
+"""
+What is wrong with one field, in the form that API servers give it and that clients match.
+
+A check appends to a list of causes, so that the user reads all of them at once, in the order of the checks.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import lru_cache, wraps
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+
+H = TypeVar("H", bound=Hashable)
+
+
+class Cause(NamedTuple):
+    """One field and its mistake."""
+
+    field: str
+    """Such as `spec.tasks[0].name`."""
+    message: str
+    """Such as `Required value` or `Invalid value: 0: must be greater than zero`."""
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.message}"
+
+
+class Causes(list[Cause]):
+    """The mistakes found so far."""
+
+    def invalid(self, field: str, value: Any, *details: str) -> None:
+        """A value that breaks these rules: one cause for each."""
+        for detail in details:
+            self.append(Cause(field, f"Invalid value: {shown(value)}: {detail}"))
+
+    def required(self, field: str, detail: str = "") -> None:
+        """A value that is missing."""
+        self.append(Cause(field, f"Required value: {detail}" if detail else "Required value"))
+
+    def forbidden(self, field: str, detail: str) -> None:
+        """A field that must not be set here."""
+        self.append(Cause(field, f"Forbidden: {detail}"))
+
+    def duplicate(self, field: str, value: Any) -> None:
+        """A value that stands there already."""
+        self.append(Cause(field, f"Duplicate value: {shown(value)}"))
+
+    def not_found(self, field: str, value: Any, detail: str = "") -> None:
+        """A reference to something that isn't there."""
+        self.append(Cause(field, f"Not found: {shown(value)}{': ' if detail else ''}{detail}"))
+
+    def unsupported(self, field: str, value: Any, supported: Sequence[str]) -> None:
+        """A value that is none of those known."""
+        known = ", ".join(shown(word) for word in supported)
+        self.append(Cause(field, f"Unsupported value: {shown(value)}: supported values: {known}"))
+
+    def too_long(self, field: str, most: int) -> None:
+        """A text or map with more bytes than this."""
+        self.append(Cause(field, f"Too long: may not be more than {most} bytes"))
+
+    def too_many(self, field: str, count: int, most: int) -> None:
+        """A list with more items than this."""
+        self.append(Cause(field, f"Too many: {count}: must have at most {most} items"))
+
+
+def remembered(check: Callable[[Causes, str, H], None]) -> Callable[[Causes, str, H], None]:
+    """
+    A check of a part that comes again and again, such as a probe: what it found in an equal one holds for this one.
+
+    For parts that can be hashed: models of texts, numbers and lists, without maps.
+    """
+
+    @lru_cache(maxsize=2048)
+    def below(part: H) -> tuple[Cause, ...]:
+        found = Causes()
+        check(found, "", part)
+        return tuple(found)
+
+    @wraps(check)
+    def replay(causes: Causes, field: str, part: H) -> None:
+        for cause in below(part):
+            causes.append(Cause(field + cause.field, cause.message))
+
+    return replay
+
+
+def shown(value: Any) -> str:
+    """A value within a message: texts quoted, numbers plain, everything else as JSON."""
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    return msgspec.json.encode(value).decode()
+
+
+def aggregate(causes: Iterable[object]) -> str:
+    """All causes in one text: each once, in brackets when there are several."""
+    texts = list(dict.fromkeys(map(str, causes)))
+    return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]" if texts else ""
+
+
+def one_of(causes: Causes, field: str, value: str, supported: Sequence[str]) -> None:
+    """The value must be one of these."""
+    if value not in supported:
+        causes.unsupported(field, value, supported)
+
+
+def not_negative(causes: Causes, field: str, value: int) -> None:
+    """The number must not be below 0."""
+    if value < 0:
+        causes.invalid(field, value, "must be greater than or equal to 0")
+
+
+def within(causes: Causes, field: str, value: int, low: int, high: int) -> None:
+    """The number must lie between these, both inclusive."""
+    if not low <= value <= high:
+        causes.invalid(field, value, f"must be between {low} and {high}, inclusive")

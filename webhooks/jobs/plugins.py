@@ -1,0 +1,41 @@
+"""The job plugins that a job asks for, and what it tells them (webhooks.md 4.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from api import pluginargs
+from api.names import JOB_PLUGINS, JobPlugin
+from generated.batch.v1alpha1 import JobSpec
+
+
+def has_mpi_master(spec: JobSpec) -> bool:
+    """Whether the task is there that the mpi plugin, when it is wanted, starts everything from."""
+    if JobPlugin.MPI not in spec.plugins:
+        return True
+    master = pluginargs.parse(JobPlugin.MPI, spec.plugins[JobPlugin.MPI]).values["master"]
+    return any(task.name == master for task in spec.tasks)
+
+
+def unknown(spec: JobSpec) -> Iterator[str]:
+    """The plugins that don't exist."""
+    return (name for name in spec.plugins if name not in JOB_PLUGINS)
+
+
+def warnings(spec: JobSpec) -> tuple[str, ...]:
+    """
+    The arguments that plugins leave out.
+
+    They are no reason to refuse a job: it runs without them, as it always did.
+    """
+    found = []
+    for name, arguments in spec.plugins.items():
+        if name not in JOB_PLUGINS:
+            continue
+        parsed = pluginargs.parse(name, arguments)
+        if parsed.refused:
+            found.append(
+                f"job plugin {name}: invalid argument {parsed.refused}: {parsed.reason};"
+                " it and all arguments behind it are ignored"
+            )
+    return tuple(found)

@@ -1,0 +1,249 @@
+"""Amounts that containers and pods ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from generated.core.v1 import Container, PodSpec, ResourceClaim, ResourceRequirements
+from runtime.quantity import ZERO, Quantity, QuantityError, Raw, parse
+from webhooks import wellformed
+from webhooks.causes import Causes
+
+HUGE_PAGES: Final = "hugepages-"
+_COMPUTE: Final = frozenset(("cpu", "memory"))
+_OF_CONTAINERS: Final = frozenset(("cpu", "memory", "ephemeral-storage"))
+_COUNTED: Final = frozenset(
+    (
+        "pods",
+        "services",
+        "replicationcontrollers",
+        "resourcequotas",
+        "secrets",
+        "configmaps",
+        "persistentvolumeclaims",
+        "services.nodeports",
+        "services.loadbalancers",
+    )
+)
+_STANDARD: Final = (
+    _OF_CONTAINERS
+    | _COUNTED
+    | {f"{side}.{name}" for side in ("requests", "limits") for name in _OF_CONTAINERS}
+    | {"requests.storage", "storage"}
+)
+_OF_PODS: Final = ("cpu", HUGE_PAGES, "memory")
+
+NameRule = Callable[[str], tuple[str, ...]]
+Amounts = Mapping[str, Raw]
+
+
+def check_container(causes: Causes, field: str, resources: ResourceRequirements, claims: Collection[str]) -> None:
+    """`claims` are the names of the pod's resource claims."""
+    if not _is_fine(tuple(resources.limits.items()), tuple(resources.requests.items())):
+        _check_amounts(causes, field, resources.limits, resources.requests, _FOR_CONTAINERS)
+    if resources.claims:
+        check_claims(causes, f"{field}.claims", resources.claims, claims)
+
+
+@lru_cache(maxsize=2048)
+def _is_fine(limits: tuple[tuple[str, Raw], ...], requests: tuple[tuple[str, Raw], ...]) -> bool:
+    """Whether a container may ask for this. Most ask for what others ask for, too."""
+    causes = Causes()
+    _check_amounts(causes, "", dict(limits), dict(requests), _FOR_CONTAINERS)
+    return not causes
+
+
+def check_overhead(causes: Causes, field: str, overhead: Amounts) -> None:
+    """What a pod needs beside its containers."""
+    _check_amounts(causes, field, overhead, {}, _FOR_CONTAINERS)
+
+
+def check_pod(causes: Causes, field: str, spec: PodSpec, claims: Collection[str]) -> None:
+    """The resources of a pod as a whole."""
+    resources = spec.resources
+    if resources is None:
+        return
+    if spec.os is not None and spec.os.name == "windows":
+        causes.forbidden(field, "may not be set for a windows pod")
+        return
+    if resources.claims:
+        causes.forbidden(f"{field}.claims", "claims may not be set for Resources at pod-level")
+    _check_amounts(causes, field, resources.limits, resources.requests, _FOR_PODS)
+    if resources.claims:
+        check_claims(causes, f"{field}.claims", resources.claims, claims)
+    _check_sums(causes, field, spec, resources)
+
+
+def amount(value: Raw) -> Quantity:
+    """A quantity of an object; what is none counts as nothing, since the API server's schema refuses it."""
+    try:
+        return parse(value)
+    except QuantityError:
+        return ZERO
+
+
+def _is_native(name: str) -> bool:
+    return "/" not in name or "kubernetes.io/" in name
+
+
+@lru_cache(maxsize=4096)
+def is_extended(name: str) -> bool:
+    """Whether a resource is one of a device plugin, counted in whole numbers."""
+    return not (_is_native(name) or name.startswith("requests.") or wellformed.qualified_name(f"requests.{name}"))
+
+
+@lru_cache(maxsize=4096)
+def _may_overcommit(name: str) -> bool:
+    return _is_native(name) and not name.startswith(HUGE_PAGES)
+
+
+@lru_cache(maxsize=4096)
+def resource_faults(name: str) -> tuple[str, ...]:
+    """What is wrong with the name of any resource."""
+    faults = wellformed.qualified_name(name)
+    if faults or "/" in name or name in _STANDARD or name.startswith(HUGE_PAGES):
+        return faults
+    return ("must be a standard resource type or fully qualified",)
+
+
+@lru_cache(maxsize=4096)
+def container_resource_faults(name: str) -> tuple[str, ...]:
+    """What is wrong with the name of a container's resource."""
+    faults = resource_faults(name)
+    if "/" not in name:
+        known = name in _OF_CONTAINERS or name.startswith(HUGE_PAGES)
+        return faults if known else (*faults, "must be a standard resource for containers")
+    if _is_native(name) or is_extended(name):
+        return faults
+    return (*faults, "doesn't follow extended resource name standard")
+
+
+class _Rules(NamedTuple):
+    faults: NameRule
+    supported: tuple[str, ...] = ()
+    """The names that may be used; empty for all without faults."""
+
+
+_FOR_CONTAINERS: Final = _Rules(container_resource_faults)
+_FOR_PODS: Final = _Rules(resource_faults, _OF_PODS)
+
+
+def _check_amounts(causes: Causes, field: str, limits: Amounts, requests: Amounts, rules: _Rules) -> None:
+    for name, value in limits.items():
+        _check_amount(causes, f"{field}.limits[{name}]", name, value, rules)
+    for name, value in requests.items():
+        _check_amount(causes, f"{field}.requests[{name}]", name, value, rules)
+        _compare(causes, field, name, value, limits.get(name))
+    has_huge = any(map(_is_huge, limits)) or any(map(_is_huge, requests))
+    if has_huge and not (_COMPUTE & limits.keys() or _COMPUTE & requests.keys()):
+        causes.forbidden(field, "HugePages require cpu or memory")
+
+
+def _is_huge(name: str) -> bool:
+    return name.startswith(HUGE_PAGES)
+
+
+def _check_amount(causes: Causes, field: str, name: str, value: Raw, rules: _Rules) -> None:
+    faults, supported = rules
+    found = faults(name)
+    if found:
+        causes.invalid(field, name, *found)
+    elif supported and not (name in supported or name.startswith(HUGE_PAGES)):
+        causes.unsupported(field, name, supported)
+    quantity = amount(value)
+    if quantity.nano < 0:
+        causes.invalid(field, str(quantity), "must be greater than or equal to 0")
+    if (name in _COUNTED or is_extended(name)) and not quantity.is_whole:
+        causes.invalid(field, str(quantity), "must be an integer")
+    if name.startswith(HUGE_PAGES) and not _is_divisible(name, quantity):
+        causes.invalid(field, str(quantity), f"{quantity} is not positive integer multiple of {name}")
+
+
+def _is_divisible(name: str, quantity: Quantity) -> bool:
+    try:
+        page = parse(name.removeprefix(HUGE_PAGES))
+    except QuantityError:
+        return False
+    return page.nano > 0 and not quantity.nano % page.nano
+
+
+def _compare(causes: Causes, field: str, name: str, request: Raw, limit: Raw | None) -> None:
+    if limit is None:
+        if not _may_overcommit(name):
+            causes.required(f"{field}.limits", "Limit must be set for non overcommitable resources")
+        return
+    wanted, most = amount(request), amount(limit)
+    if wanted != most and not _may_overcommit(name):
+        causes.invalid(f"{field}.requests", str(wanted), f"must be equal to {name} limit of {most}")
+    elif wanted > most:
+        causes.invalid(f"{field}.requests", str(wanted), f"must be less than or equal to {name} limit of {most}")
+
+
+def check_claims(causes: Causes, field: str, wanted: tuple[ResourceClaim, ...], known: Collection[str]) -> None:
+    """Devices that a container takes from the pod's claims."""
+    seen: dict[str, None] = {}
+    for index, claim in enumerate(wanted):
+        place = f"{field}[{index}]"
+        if not claim.name:
+            causes.required(place)
+            continue
+        key = claim.name
+        if claim.request:
+            causes.invalid(f"{place}.request", claim.request, *wellformed.label(claim.request))
+            key = f"{claim.name}/{claim.request}"
+        clashes = [claim.name] if claim.name in seen else [one for one in seen if _clash(one, key)]
+        for one in clashes:
+            causes.duplicate(place, key if one == key else claim.name)
+        if not clashes:
+            seen[key] = None
+        if claim.name not in known:
+            among = f": {', '.join(sorted(known))}" if known else " which is empty"
+            causes.not_found(place, claim.name, f"must be one of the names in pod.spec.resourceClaims{among}")
+
+
+def _clash(seen: str, key: str) -> bool:
+    """The same request twice, or a whole claim beside one of its requests."""
+    return seen == key or ("/" not in key and seen.startswith(f"{key}/"))
+
+
+def _check_sums(causes: Causes, field: str, spec: PodSpec, resources: ResourceRequirements) -> None:
+    asked = {name for one in (*spec.containers, *spec.init_containers) for name in one.resources.requests}
+    for name, value in resources.requests.items():
+        wanted, total = amount(value), _total_request(spec, name)
+        if name in asked and total > wanted:
+            causes.invalid(
+                f"{field}.requests[{name}]",
+                str(wanted),
+                f"must be greater than or equal to aggregate container requests of {total}",
+            )
+    for index, container in enumerate(spec.containers):
+        for name, value in container.resources.limits.items():
+            most = resources.limits.get(name)
+            if most is not None and amount(value) > amount(most):
+                causes.invalid(
+                    f"{field}.containers[{index}][{name}].limits",
+                    str(amount(value)),
+                    f"must be less than or equal to pod limits of {amount(most)}",
+                )
+
+
+def _total_request(spec: PodSpec, name: str) -> Quantity:
+    """What the pod's containers ask for while most of them run: init containers run one by one beside the sidecars."""
+    beside, peak = ZERO, ZERO
+    for container in spec.init_containers:
+        if container.restart_policy == "Always":
+            beside += _request(container, name)
+            peak = max(peak, beside)
+        else:
+            peak = max(peak, beside + _request(container, name))
+    total = beside
+    for container in spec.containers:
+        total += _request(container, name)
+    return max(total, peak)
+
+
+def _request(container: Container, name: str) -> Quantity:
+    value = container.resources.requests.get(name)
+    return ZERO if value is None else amount(value)
