@@ -159,8 +159,8 @@ class Bench:
     async def _namespace(self, name: str) -> None:
         await self.client.create(NAMESPACES, {"metadata": {"name": name}})
         accounts = f"/api/v1/namespaces/{name}/serviceaccounts"
-        while b'"name":"default"' not in await self.client.raw(accounts):
-            await asyncio.sleep(0.1)  # noqa: ASYNC110  # the event is the server's
+        while b'"name":"default"' not in await self.client.raw(accounts):  # noqa: ASYNC110  # the event is the server's
+            await asyncio.sleep(0.1)
 
     async def raw(self, round_: str) -> float:
         """Binds a second of a client that does nothing else."""

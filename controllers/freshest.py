@@ -32,6 +32,14 @@ class Freshest(Generic[T]):
         """The object is gone."""
         self._written.pop(key, None)
 
+    def is_written(self, obj: T) -> bool:
+        """Whether this is what the last write gave: no news for who wrote it."""
+        written = self._written.get(key_of(obj))
+        return written is not None and (written.metadata.uid, written.metadata.resource_version) == (
+            obj.metadata.uid,
+            obj.metadata.resource_version,
+        )
+
     def of(self, cached: T) -> T:
         """The newer one of what is cached and what was written; an object of another UID is never taken for it."""
         key = key_of(cached)

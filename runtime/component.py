@@ -38,16 +38,19 @@ class Connection:
     events: EventRecorder
 
 
-def connect(manager: Manager, options: ClientOptions, *, component: str, source: str = "") -> Connection:
+def connect(
+    manager: Manager, options: ClientOptions, *, component: str, source: str = "", resync: float | None = None
+) -> Connection:
     """
     Build the connection, hand its parts to the manager and join the election.
 
-    `component` names the process in requests, `source` is what users see on events. Raises ConfigError.
+    `component` names the process in requests, `source` is what users see on events, `resync` is that of `Informers`.
+    Raises ConfigError.
     """
     config = load(options.kubeconfig, options.master, prefer_in_cluster=True)
     transport = Transport(config, qps=options.qps, burst=options.burst, user_agent=component)
     client = Client(transport, guard=manager.check_lease)
-    informers = Informers(client)
+    informers = Informers(client, resync=resync)
     # Events are no decision: the last ones are sent after the lease was released.
     events = EventRecorder(Client(transport), source or component)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Iterable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -39,18 +39,26 @@ _MAX_LINKS = 16
 
 
 async def follow(
-    paths: Iterable[Path], *, poll: float = POLL, poll_alone: float = POLL_ALONE, inotify: bool = HAS_INOTIFY
+    paths: Iterable[Path] | Callable[[], Iterable[Path]],
+    *,
+    poll: float = POLL,
+    poll_alone: float = POLL_ALONE,
+    inotify: bool = HAS_INOTIFY,
 ) -> AsyncGenerator[Contents, None]:
     """
     Yield the contents of the files now, and again whenever they differ from those last yielded.
 
+    Give a function where files come and go: it is asked at each look, and should name a path (which need not exist) in
+    each directory where one may appear.
+
     A writer may be half done: the next yield follows when it is. Close the generator (or cancel its task) to stop.
     """
-    files = tuple(paths)
+    known = () if callable(paths) else tuple(paths)
     events = _open_inotify() if inotify else None
     last: Contents | None = None
     try:
         while True:
+            files = tuple(paths()) if callable(paths) else known
             # Watches first: what changes after the look below is then an event that waits for the next turn.
             is_watched = events is not None and _watch_directories(events, files)
             contents = {path: _read(path) for path in files}

@@ -31,8 +31,10 @@ class _Shared(NamedTuple):
 class Informers:
     """The informers of a process, on one client."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, *, resync: float | None = None) -> None:
+        """`resync`, in seconds, has all objects repeated to the handlers as updates; None for never."""
         self._client = client
+        self._resync = resync
         self._shared: dict[tuple[str, str, Scope], _Shared] = {}
         self._tasks: asyncio.TaskGroup | None = None
 
@@ -101,4 +103,5 @@ class Informers:
             field_selector=scope.field_selector,
             transform=transform,
             decoder=decoder,
+            resync=self._resync,
         )

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Any
 
 import yaml
 
 from runtime import errors
+from scheduler import yamltext
+from scheduler.arguments import Declared, checked
 
 DEFAULT = """\
 actions: "enqueue, allocate, backfill"
@@ -95,41 +98,69 @@ class Configuration:
         return tuple(option for tier in self.tiers for option in tier)
 
 
-def parse(text: str, *, actions: Collection[str], plugins: Collection[str]) -> Configuration:
+def parse(
+    text: str,
+    *,
+    actions: Collection[str],
+    plugins: Collection[str],
+    plugin_arguments: Mapping[str, Declared] | None = None,
+    action_arguments: Mapping[str, Declared] | None = None,
+) -> Configuration:
     """
     Read a configuration; `actions` and `plugins` are the known names.
 
-    Raises ConfigError as scheduler.md 2.4 says: text that isn't YAML, wrong types, unknown actions, a conflict.
+    The arguments of plugins and actions that declare theirs are checked: those that can't be read are warned of and
+    left out. Raises ConfigError as scheduler.md 2.4 says: text that isn't YAML, wrong types, unknown actions, a
+    conflict.
     """
     document = _load(text)
-    reader = _Reader(plugins)
-    reader.unknown_keys("", document, ("actions", "tiers", "configurations", "metrics"))
-    names = _actions(document.get("actions"), actions)
+    value: Mapping[str, Any] = document.value
+    reader = _Reader(plugins, plugin_arguments or {}, action_arguments or {})
+    reader.warnings += [f"{path}: the key stands twice, the last one counts" for path in document.doublets]
+    reader.unknown_keys("", value, ("actions", "tiers", "configurations", "metrics"))
+    names = _actions(value.get("actions"), actions)
     tiers = tuple(
         tuple(reader.option(f"tiers[{tier}].plugins[{place}]", entry) for place, entry in enumerate(entries))
-        for tier, entries in enumerate(reader.tiers(document.get("tiers")))
+        for tier, entries in enumerate(reader.tiers(value.get("tiers")))
     )
     _refuse_conflict(tiers)
-    reader.doublets(tiers)
+    metrics = _mapping("metrics", value.get("metrics"))
+    texts = document.texts.get("metrics", {})
     return Configuration(
         actions=names,
         tiers=tiers,
-        action_arguments=reader.action_arguments(document.get("configurations"), actions),
-        metrics={str(key): _text(value) for key, value in _mapping("metrics", document.get("metrics")).items()},
+        action_arguments=reader.action_arguments(value.get("configurations"), actions),
+        metrics={str(key): texts.get(str(key), _text(item)) for key, item in metrics.items()},
         warnings=tuple(reader.warnings),
     )
 
 
-def _load(text: str) -> Mapping[str, Any]:
+def _load(text: str) -> yamltext.Document:
     try:
-        document = next(iter(yaml.safe_load_all(text.strip())), None)
-    except yaml.YAMLError as error:
+        document = yamltext.load(text.strip())
+    except (yaml.YAMLError, ValueError) as error:
         raise ConfigError(f"not YAML: {error}") from error
-    if document is None:
-        return {}
-    if not isinstance(document, dict):
-        raise ConfigError(f"the top level is a {_kind(document)}, a mapping is needed")
+    if document.value is None:
+        return yamltext.Document({}, (), {})
+    if not isinstance(document.value, dict):
+        raise ConfigError(f"the top level is a {_kind(document.value)}, a mapping is needed")
     return document
+
+
+def effective(configuration: Configuration) -> list[str]:
+    """The configuration as it is in effect, a line an action or plugin, for the log."""
+    lines = [f"actions={','.join(configuration.actions)}"]
+    for name, arguments in configuration.action_arguments.items():
+        lines.append(f"action={name} arguments={dict(arguments)}")
+    for tier, options in enumerate(configuration.tiers):
+        for option in options:
+            off = [switch for switch, default in SWITCHES.items() if default and not option.is_on(switch)]
+            on = [switch for switch, default in SWITCHES.items() if not default and option.is_on(switch)]
+            lines.append(
+                f"tier={tier} plugin={option.name} off={','.join(off) or '-'} on={','.join(on) or '-'} "
+                f"arguments={dict(option.arguments)}"
+            )
+    return lines
 
 
 def _actions(value: object, known: Collection[str]) -> tuple[str, ...]:
@@ -152,15 +183,23 @@ def _refuse_conflict(tiers: Sequence[Sequence[PluginOption]]) -> None:
 class _Reader:
     """Collects warnings while it reads the parts."""
 
-    def __init__(self, plugins: Collection[str]) -> None:
+    def __init__(
+        self,
+        plugins: Collection[str],
+        plugin_arguments: Mapping[str, Declared],
+        action_arguments: Mapping[str, Declared],
+    ) -> None:
         self._plugins = plugins
+        self._plugin_arguments = plugin_arguments
+        self._action_arguments = action_arguments
+        self._listed: set[str] = set()
         self.warnings: list[str] = []
 
     def unknown_keys(self, path: str, value: Mapping[str, Any], known: Collection[str]) -> None:
         for key in value:
             if key not in known:
-                near = next((name for name in known if _folded(name) == _folded(str(key))), "")
-                hint = f", did you mean {near}?" if near else ""
+                near = get_close_matches(str(key), known, 1, 0.8)
+                hint = f", did you mean {near[0]}?" if near else ""
                 self.warnings.append(f"{path}{'.' if path else ''}{key}: unknown key has no effect{hint}")
 
     def tiers(self, value: object) -> list[list[object]]:
@@ -188,14 +227,19 @@ class _Reader:
             if not isinstance(switch, bool):
                 raise ConfigError(f"{path}.{key} is {switch!r}, true or false is needed")
             switches[key] = switch
-        return PluginOption(name or "", switches, _mapping(f"{path}.arguments", entry.get("arguments")))
+        if name in self._listed:
+            self.warnings.append(f"{path}.name: plugin {name} is listed twice, the later arguments count")
+        self._listed.add(name or "")
+        arguments = self._arguments(f"{path}.arguments", entry, self._plugin_arguments.get(name or ""))
+        return PluginOption(name or "", switches, arguments)
 
-    def doublets(self, tiers: Sequence[Sequence[PluginOption]]) -> None:
-        seen: set[str] = set()
-        for option in (option for tier in tiers for option in tier):
-            if option.name in seen:
-                self.warnings.append(f"plugin {option.name} is listed twice: the later arguments count")
-            seen.add(option.name)
+    def _arguments(self, path: str, entry: Mapping[str, Any], declared: Declared | None) -> Mapping[str, Any]:
+        values = {str(key): value for key, value in _mapping(path, entry.get("arguments")).items()}
+        if declared is None:
+            return values
+        kept, warnings = checked(path, values, declared)
+        self.warnings += warnings
+        return kept
 
     def action_arguments(self, value: object, actions: Collection[str]) -> dict[str, Mapping[str, Any]]:
         arguments: dict[str, Mapping[str, Any]] = {}
@@ -206,7 +250,10 @@ class _Reader:
             name = _text(entry.get("name"))
             if name not in actions:
                 self.warnings.append(f"{path}.name: unknown action {name!r} is passed over")
-            arguments.setdefault(name, _mapping(f"{path}.arguments", entry.get("arguments")))
+            elif name in arguments:
+                self.warnings.append(f"{path}.name: action {name} is listed twice, the first arguments count")
+            found = self._arguments(f"{path}.arguments", entry, self._action_arguments.get(name))
+            arguments.setdefault(name, found)
         return arguments
 
 
@@ -236,7 +283,3 @@ def _text(value: object) -> str:
 
 def _kind(value: object) -> str:
     return {dict: "mapping", list: "list", str: "text", bool: "boolean"}.get(type(value), type(value).__name__)
-
-
-def _folded(key: str) -> str:
-    return key.lower().replace("enabled", "enable")

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from scheduler.decisions import Bind, Decision, Evict
+from scheduler.gauges import Gauges
+from scheduler.levels import Level, levels
 from scheduler.outcome import Outcome, outcome
 from scheduler.points import Guarded
 from scheduler.session import Session
+from scheduler.timings import Span, Timings
 
 if TYPE_CHECKING:
     from scheduler.memory import Memory
@@ -30,6 +33,12 @@ class Result:
 
     decisions: tuple[Decision, ...]
     outcome: Outcome
+    spans: tuple[Span, ...] = ()
+    gauges: Gauges = field(default_factory=Gauges)
+    levels: tuple[Level, ...] = ()
+    """What queues hold, the binds of this cycle included."""
+    last_job: str = ""
+    """The job whose tasks were decided last when the time was over; empty when it never was, or before the first."""
 
 
 def run_cycle(
@@ -40,23 +49,39 @@ def run_cycle(
     uid: str,
     now: float,
     expired: Callable[[], bool] = lambda: False,
+    stopwatch: Callable[[], float] | None = None,
 ) -> Result:
     """
     Open a session, run the configured actions in order, close it.
 
     `now` is in unix seconds; `expired()` says that the budget of the cycle is spent: jobs that were not reached wait
-    for the next one. An action that throws is logged and counted, and the next one runs.
+    for the next one. An action that throws is logged and counted, and the next one runs. `stopwatch` gives seconds,
+    for the spans of the result; nothing else depends on it.
     """
-    session = Session(cluster, memory.configuration, memory, uid=uid, now=now, expired=expired)
-    session.open()
-    try:
-        for name in memory.configuration.actions:
-            Guarded(actions[name], None, name, "action", memory.on_failure)(session)
-        session.notify_close()
-        told = outcome(session, session.looked_at())
-    finally:
-        session.close()
+    timings = Timings(stopwatch) if stopwatch is not None else Timings()
+    reached: list[str] = []
+
+    def is_over() -> bool:
+        over = expired()
+        if over and not reached:
+            reached.append(session.decisions[-1].task.job if session.decisions else "")
+        return over
+
+    session = Session(cluster, memory.configuration, memory, uid=uid, now=now, expired=is_over)
+    session.timings = timings
+    with timings.measure("cycle", ""):
+        with timings.measure("session", "open"):
+            session.open()
+        try:
+            for name in memory.configuration.actions:
+                with timings.measure("action", name):
+                    Guarded(actions[name], None, name, "action", memory.on_failure)(session)
+            session.notify_close()
+            told = outcome(session, session.looked_at())
+        finally:
+            session.close()
     binds = sum(isinstance(decision, Bind) for decision in session.decisions)
     evictions = sum(isinstance(decision, Evict) for decision in session.decisions)
     log.info("cycle done session=%s binds=%d evictions=%d jobs=%d", uid, binds, evictions, len(told.jobs))
-    return Result(tuple(session.decisions), told)
+    last_job = reached[0] if reached else ""
+    return Result(tuple(session.decisions), told, tuple(timings.spans), session.gauges, levels(cluster), last_job)

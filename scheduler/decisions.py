@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from scheduler.state.task import Task
+
+if TYPE_CHECKING:
+    from generated.scheduling.v1beta1 import PodGroup
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,11 +22,13 @@ class Bind:
 
 @dataclass(frozen=True, slots=True)
 class Evict:
-    """Evict a pod, because of `reason`, for the good of the job `beneficiary`."""
+    """Evict a pod, because of `reason`, for the good of the job `beneficiary`. `group` as for binds; `pod_group` is the victim's."""
 
     task: Task
     reason: str
     beneficiary: str
+    group: int = 0
+    pod_group: PodGroup | None = None
 
 
 Decision = Bind | Evict

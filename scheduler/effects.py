@@ -20,7 +20,9 @@ from scheduler.state.dimensions import Floats
 from scheduler.view import View
 
 if TYPE_CHECKING:
+    from scheduler.state.cluster import Cluster
     from scheduler.state.task import Task
+    from scheduler.tracks import FilterTrack, ScoreTrack
 
 Verdicts = NDArray[np.int32]
 """A node each: 0 passes, `i` is refused with the filter's `refusals[i - 1]`."""
@@ -76,7 +78,8 @@ class Filter:
     A test of nodes for a task.
 
     `evaluate(task, view)` gives `(len(view),) int32` verdicts; `applies(task)` False passes the filter over.
-    `topology_key` is the node label of a `DOMAIN` effect.
+    `topology_key` is the node label of a `DOMAIN` effect. `upfront` filters say the same of every node, and are told
+    before any node is looked at. `track` (of an `ALL` effect) follows the verdicts through a run of identical tasks; it gives None when it can't.
     """
 
     name: str
@@ -87,6 +90,8 @@ class Filter:
     effect: Effect = Effect.ALL
     topology_key: str = ""
     applies: Callable[[Task], bool] | None = None
+    upfront: bool = False
+    track: Callable[[Task, Cluster], FilterTrack | None] | None = None
 
 
 class Normaliser(Protocol):
@@ -106,7 +111,8 @@ class Score:
 
     `evaluate(task, view)` gives `(len(view),) float64` raw scores. They are normalised over the candidates if there
     is a normaliser, then multiplied by `weight`, and added up: plain scores first, then normalised ones, each in the
-    order of registration.
+    order of registration. A score that is rated `among` the candidates (it needs a normaliser) is asked once these
+    are known, with a view of all of them. `track` is explained at `Filter`.
     """
 
     name: str
@@ -118,6 +124,8 @@ class Score:
     topology_key: str = ""
     normaliser: Normaliser | None = None
     applies: Callable[[Task], bool] | None = None
+    among: bool = False
+    track: Callable[[Task, Cluster], ScoreTrack | None] | None = None
 
     def normalise(self, raw: Floats) -> Floats:
         """The raw scores of the candidates, normalised if this score is."""

@@ -51,6 +51,11 @@ def examine(template: Template, task: Task, rows: Rows, loose: tuple[Filter, ...
     A node without room in the future is told so and asked no further; a refusal that eviction can't mend ends the
     chain of that node, others are collected (scheduler.md 12.1, plugins.md 1.5).
     """
+    for function in template.filters:
+        if function.upfront:
+            said = int(function.evaluate(task, View(template.cluster, rows[:1])).max(initial=0))
+            if said:
+                return everywhere(function.refusals[said - 1].reason, len(rows))
     reasons: dict[str, int] = {}
     view = View(template.cluster, rows)
     asked = ~_tally_insufficient(template, view, reasons)

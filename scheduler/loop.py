@@ -7,59 +7,83 @@ the loop. New work starts a cycle at once; the schedule period is the longest wa
 
 from __future__ import annotations
 
+import gc
 import logging
+import resource
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
+from scheduler.budget import Budget
 from scheduler.cycle import Result, run_cycle
+from scheduler.dump import overview
+from scheduler.dump.taking import Taking
+from scheduler.memory import Memory
+from scheduler.nominations import Nominations
+from scheduler.sampling import Sampling
 
 if TYPE_CHECKING:
     from scheduler.cache.facts import Change, Facts
-    from scheduler.memory import Memory
-    from scheduler.session import Session
+    from scheduler.reload import Loaded
 
 log = logging.getLogger(__name__)
 
 BUDGET = 5.0
 """Seconds after which a cycle leaves the rest of the jobs to the next one."""
+_SHORTEST = 0.01
+"""Seconds; a period of nothing would keep a core busy."""
+_STANDBY = 0.1
+"""Seconds between two looks whether cycles may begin."""
 _SETTLE = 0.002
 """Seconds that a burst of changes is given to arrive before a cycle begins."""
 
 
 class Scheduler:
     """
-    Owns the state. `push` may be called from any thread; everything else belongs to the scheduling thread.
+    Owns the state. Everything but `run`, `drain` and `cycle` may be called from any thread; those belong to one.
 
-    `hand_on` takes a cycle's result to the writers; it is called on the scheduling thread.
+    `hand_on` takes a cycle's result to the writers and `keep` the content of a dump to its file; both are called on
+    the scheduling thread. `sampling` cuts the search for nodes short, over all configurations.
     """
 
     def __init__(
         self,
         facts: Facts,
-        memory: Memory,
-        actions: Mapping[str, Callable[[Session], None]],
+        loaded: Loaded,
         hand_on: Callable[[Result], None],
         *,
         period: float,
+        keep: Callable[[bytes], None] | None = None,
+        sampling: Sampling | None = None,
         clock: Callable[[], float] = time.time,
         stopwatch: Callable[[], float] = time.monotonic,
     ) -> None:
         self.facts = facts
-        self.memory = memory
         self.cycles = 0
-        self._actions = actions
+        self.memory: Memory
+        self._loaded: Loaded
         self._hand_on = hand_on
-        self._period = period
+        self._keep = keep
+        self._sampling = sampling
+        self._nominations = Nominations(facts.cluster)
+        self._period = max(period, _SHORTEST)
         self._clock = clock
         self._stopwatch = stopwatch
         self._changes: deque[Change] = deque()
         self._failed_binds: deque[str] = deque()
+        self._configurations: deque[Loaded] = deque()
+        self._dumps = threading.Event()
+        self._overviews = threading.Event()
+        self._halting = threading.Event()
+        self._halted = threading.Event()
         self._wake = threading.Event()
         self._seen = -1
+        self._take_up(loaded)
+
+    # From any thread.
 
     def push(self, change: Change) -> None:
         """Queue a change of an object."""
@@ -71,45 +95,130 @@ class Scheduler:
         self._failed_binds.append(uid)
         self._wake.set()
 
+    def configure(self, loaded: Loaded) -> None:
+        """Have the next cycle follow another configuration."""
+        self._configurations.append(loaded)
+        self._wake.set()
+
+    def dump(self) -> None:
+        """Have the next cycle, which comes at once, written to a file."""
+        self._dumps.set()
+        self._wake.set()
+
+    def show(self) -> None:
+        """Have the state written to the log."""
+        self._overviews.set()
+        self._wake.set()
+
+    def halt(self, seconds: float) -> bool:
+        """Have no further cycle start, and wait for the one under way; whether it ended in time."""
+        self._halting.set()
+        self._wake.set()
+        return self._halted.wait(seconds)
+
+    # The scheduling thread.
+
     def run(self, stop: threading.Event, ready: threading.Event) -> None:
-        """Schedule until `stop`; begins when `ready` says that the first lists were delivered."""
-        while not ready.wait(0.1):
-            if stop.is_set():
-                return
-        while not stop.is_set():
-            self._wake.clear()
-            self.drain()
-            self.cycle()
-            if self._wake.wait(self._period):
-                stop.wait(_SETTLE)
+        """
+        Follow changes until `stop`.
+
+        Cycles begin when `ready` says that this process leads and the first lists were delivered, and end with `halt`.
+        """
+        try:
+            while not stop.is_set():
+                self._wake.clear()
+                self.drain()
+                if self._halting.is_set():
+                    self._halted.set()
+                elif ready.is_set():
+                    self.cycle()
+                else:
+                    self._refuse_dump()
+                if self._wake.wait(self._period if ready.is_set() else _STANDBY):
+                    stop.wait(_SETTLE)
+        finally:
+            self._halted.set()
+
+    def _refuse_dump(self) -> None:
+        if self._dumps.is_set():
+            self._dumps.clear()
+            log.warning("no dump: this process runs no cycles yet")
 
     def drain(self) -> None:
         """Apply the changes that wait."""
-        changes, failed = self._changes, self._failed_binds
+        changes, failed, configurations = self._changes, self._failed_binds, self._configurations
         while changes:
             self.facts.apply(changes.popleft())
         while failed:
             self.facts.unbound(failed.popleft())
+        while configurations:
+            self._take_up(configurations.popleft())
+
+    def _take_up(self, loaded: Loaded) -> None:
+        self._loaded = loaded
+        self.memory = Memory(self.facts.cluster, loaded.configuration, dict(loaded.catalog.plugins))
+        self.memory.sampling = self._sampling
+        # Room that was promised stays so under another configuration.
+        self.memory.nominations = self._nominations
+        self._seen = -1
 
     def cycle(self) -> Result | None:
-        """Run one cycle, unless nothing changed since the last."""
+        """Run one cycle, unless nothing changed since the last, no room is promised and nobody wants a dump."""
         cluster = self.facts.cluster
-        if cluster.version == self._seen:
+        if self._overviews.is_set():
+            self._overviews.clear()
+            self._show()
+        if cluster.version == self._seen and not self._dumps.is_set() and not self._nominations:
             return None
         self._seen = cluster.version
-        begun = self._stopwatch()
-        reached_all = True
-
-        def expired() -> bool:
-            nonlocal reached_all
-            reached_all = self._stopwatch() - begun < BUDGET
-            return not reached_all
-
-        result = run_cycle(cluster, self.memory, self._actions, uid=str(uuid4()), now=self._clock(), expired=expired)
+        uid, now = str(uuid4()), self._clock()
+        taking = self._begin_dump(uid, now)
+        budget = Budget.of_seconds(BUDGET, self._stopwatch)
+        result = run_cycle(
+            cluster,
+            self.memory,
+            self._loaded.catalog.actions,
+            uid=uid,
+            now=now,
+            expired=budget,
+            stopwatch=self._stopwatch,
+        )
         self.cycles += 1
-        if not reached_all:
-            log.info("cycle budget spent seconds=%.1f: the rest of the jobs waits for the next cycle", BUDGET)
+        if budget.over_at is not None:
+            log.info(
+                "cycle budget spent seconds=%.1f last job=%s: the rest of the jobs waits for the next cycle",
+                BUDGET,
+                result.last_job,
+            )
             self._seen = -1
             self._wake.set()
         self._hand_on(result)
+        if taking is not None and self._keep is not None:
+            self._keep(taking.finish(budget, result))
         return result
+
+    def _begin_dump(self, uid: str, now: float) -> Taking | None:
+        if not self._dumps.is_set():
+            return None
+        self._dumps.clear()
+        try:
+            return Taking(self.facts.cluster, self.memory, uid=uid, now=now, configuration=self._loaded.text)
+        except Exception:
+            log.exception("dump could not be taken session=%s", uid)
+            return None
+
+    def _show(self) -> None:
+        cluster = self.facts.cluster
+        cluster.settle()
+        for line in overview.text(cluster):
+            log.info("dump %s", line)
+        usage = resource.getrusage(resource.RUSAGE_SELF)
+        log.info(
+            "dump memory peak=%d objects=%d collections=%d nodes=%d jobs=%d tasks=%d",
+            usage.ru_maxrss,
+            len(gc.get_objects()),
+            sum(generation["collections"] for generation in gc.get_stats()),
+            len(cluster.nodes),
+            len(cluster.jobs),
+            len(cluster.tasks),
+        )

@@ -13,8 +13,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 from scheduler.arguments import Arguments
 from scheduler.loose import Loose
+from scheduler.nominations import Nominations
 from scheduler.points import Point
+from scheduler.sampling import Sampling
 from scheduler.signature import Signatures
+from scheduler.state.reservation import settle
 
 if TYPE_CHECKING:
     from scheduler.conf import Configuration, PluginOption
@@ -40,19 +43,37 @@ class Memory:
         """Throws of plugin functions, by plugin and point."""
         self.open_jobs: set[str] = set()
         """Jobs with pending tasks or a phase that still waits."""
+        self.unsettled: set[str] = set()
+        """Jobs whose reservation and elastic part may have changed since they were last settled."""
+        self.nominations = Nominations(cluster)
+        """Room that evictions made, kept for whom it was made."""
+        self.sampling: Sampling | None = None
+        """How the search for nodes is cut short; None where all nodes are looked at."""
         self._builders = builders
         self._kept: dict[tuple[int, str], Plugin] = {}
         self._signatures: Signatures | None = None
         self.reconsider(cluster.jobs)
 
     def reconsider(self, jobs: Iterable[str]) -> None:
-        """Find out anew whether these jobs wait for something."""
+        """Find out anew whether these jobs wait for something, and have their reservations settled."""
         for job_id in jobs:
             job = self.cluster.jobs.get(job_id)
+            self.unsettled.add(job_id)
             if job is not None and (job.pending or job.phase in PENDING_PHASES):
                 self.open_jobs.add(job_id)
             else:
                 self.open_jobs.discard(job_id)
+
+    def settle(self) -> None:
+        """Bring the accounts of jobs that changed, and the numbering of resources that queues name, up to date."""
+        cluster = self.cluster
+        for job_id in sorted(self.unsettled):
+            job = cluster.jobs.get(job_id)
+            if job is not None:
+                settle(cluster, job)
+        self.unsettled.clear()
+        for queue in cluster.queues.values():
+            cluster.learn(dict.fromkeys(queue.limits.names, 0.0))
 
     def on_failure(self, plugin: str, point: str) -> None:
         """Count a throw of a plugin's function."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 READY, NOT_READY = "pod group is ready", "pod group is not ready"
 ALL_UNAVAILABLE = "all nodes are unavailable"
+_STANDING = (Status.BOUND, Status.BINDING, Status.RUNNING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +35,9 @@ def task_reason(session: Session, task: Task) -> TaskReason:
     if status is Status.ALLOCATED:
         return TaskReason("Schedulable", f"{pod}minAvailable is satisfied")
     if status is Status.PIPELINED:
-        return TaskReason(
-            "Unschedulable", f"{pod}resource is released and minAvailable is satisfied", node if eviction else ""
-        )
+        # A plan that was taken back keeps no room: its node is told, and not named in the pod's status.
+        nominated = node if eviction and task.status is Status.PIPELINED else ""
+        return TaskReason("Unschedulable", f"{pod}resource is released and minAvailable is satisfied", nominated)
     if status is Status.PENDING:
         errors = session.fit_errors.get(task.job, {}).get(task.uid)
         message = str(errors) if errors is not None else session.job_messages.get(task.job, "")
@@ -49,18 +51,46 @@ def _context(task: Task) -> tuple[Status, str, bool]:
     return task.transaction.status, task.transaction.node, task.transaction.eviction
 
 
+def is_whole(session: Session, job: Job) -> bool:
+    """Whether the gang minimum stands, and every plugin that is asked agrees."""
+    return job.is_ready() and session.job_ready(job)
+
+
 def job_text(session: Session, job: Job) -> str:
     """Why a job waits, with its tasks counted by status and the pending ones by reason."""
     counted = [f"{count} {status.label}" for status, count in zip(Status, job.counts, strict=True) if count]
     histogram = ", ".join(sorted([*counted, f"{job.min_available} minAvailable"]))
-    text = f"{READY if job.is_ready() else NOT_READY}, {histogram}"
+    text = f"{READY if is_whole(session, job) else NOT_READY}, {histogram}"
     if job.pending:
         reasons: dict[str, int] = {}
         for task in job.pending.values():
             reason = task_reason(session, task).reason
             reasons[reason] = reasons.get(reason, 0) + 1
         text += f"; Pending: {', '.join(sorted(f'{count} {reason}' for reason, count in reasons.items()))}"
-    return text + _origin(session, job)
+    return text + _partially_bound(session, job) + _origin(session, job)
+
+
+def _partially_bound(session: Session, job: Job) -> str:
+    """What a gang lacks of which some pods have their places already, as after a crash between two binds."""
+    standing = job.count(_STANDING)
+    missing = job.min_available - standing - job.counts[Status.SUCCEEDED] - job.pending_for_free
+    if not standing or missing <= 0:
+        return ""
+    wanted = [task for task in job.pending.values() if not task.is_best_effort]
+    wanted = session.sorted_tasks(wanted)[:missing]
+    need: dict[str, float] = {"cpu": 0.0, "memory": 0.0}
+    for task in wanted:
+        for name, amount in task.request.amounts.items():
+            if name != "pods":
+                need[name] = need.get(name, 0.0) + amount
+    text = f"; partially bound: {missing} missing, which need {_amounts(need)}"
+    return text if len(wanted) == missing else f"{text}; {missing - len(wanted)} of them have no pod that waits"
+
+
+def _amounts(amounts: Mapping[str, float]) -> str:
+    """Text form of scheduler.md 3.1: cpu and memory first, then the others by name."""
+    others = sorted(name for name in amounts if name not in {"cpu", "memory"})
+    return ", ".join(f"{name} {amounts[name]:.2f}" for name in ("cpu", "memory", *others))
 
 
 def _origin(session: Session, job: Job) -> str:
@@ -68,7 +98,10 @@ def _origin(session: Session, job: Job) -> str:
     if message:
         return f". Origin reason is: {message}"
     found = first_failed(session, job)
-    return f". Origin reason is {found[0].name}: {found[1]}" if found else ""
+    if found:
+        return f". Origin reason is {found[0].name}: {found[1]}"
+    gated = sum(task.is_gated for task in job.pending.values())
+    return f". Origin reason is: {gated} pods are kept back by scheduling gates" if gated else ""
 
 
 def first_failed(session: Session, job: Job) -> tuple[Task, FitErrors] | None:
@@ -83,6 +116,8 @@ def first_failed(session: Session, job: Job) -> tuple[Task, FitErrors] | None:
 
 def gang_text(session: Session, job: Job) -> str:
     """`<missing>/<tasks> tasks in gang unschedulable: ...`, of the PodGroup's condition and event."""
+    if not job.tasks:
+        return f"0/0 tasks in gang unschedulable: {job_text(session, job)}"
     missing = max(0, job.min_available - job.ready_count - _schedulable(job))
     return f"{missing}/{len(job.tasks)} tasks in gang unschedulable: {job_text(session, job)}"
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 if TYPE_CHECKING:
     from scheduler.state.job import Job
     from scheduler.state.queue import Queue
+    from scheduler.state.subjob import SubJob
     from scheduler.state.task import Task
 
 T = TypeVar("T")
@@ -33,6 +34,8 @@ class Order(Generic[T]):
     compare: Callable[[T, T], int]
     key: Callable[[T], Any] | None = None
     steady: Callable[[T], bool] | None = None
+    is_entangled: bool = False
+    """Whether what happens to one entry may change the order of others: then each pop looks at all of them anew."""
 
 
 def by_key(key: Callable[[T], Any], steady: Callable[[T], bool] | None = None) -> Order[T]:
@@ -53,6 +56,7 @@ class Ranking(Generic[T]):
         keys = [order.key for order in self._orders]
         self._keys = [key for key in keys if key is not None]
         self.is_keyed = len(self._keys) == len(keys)
+        self.is_entangled = any(order.is_entangled for order in self._orders)
         self.key: Callable[[T], Any] = self._joined_key if self.is_keyed else cmp_to_key(self.compare)
 
     def compare(self, a: T, b: T) -> int:
@@ -98,10 +102,12 @@ class RankedQueue(Generic[T]):
 
     def stays_first(self, item: T) -> bool:
         """Whether an item that was popped would be popped again and again, whatever of it is placed meanwhile."""
-        return self._ranking.is_steady(item) and (not self._heap or self._key(item) < self._heap[0][0])
+        return not self._heap or (self._ranking.is_steady(item) and self._key(item) < self._heap[0][0])
 
     def pop(self) -> T:
         """Take the first item. Raises IndexError when empty."""
+        if self._ranking.is_entangled:
+            heapq.heapify(self._heap)
         return heapq.heappop(self._heap)[2]
 
 
@@ -118,6 +124,11 @@ def job_age(job: Job) -> tuple[float, str]:
 def queue_age(queue: Queue) -> tuple[float, str]:
     """Older queues first, then by UID."""
     return queue.created, queue.uid
+
+
+def sub_job_age(sub_job: SubJob) -> tuple[int, str]:
+    """Smaller index first, then by UID."""
+    return sub_job.match_index, sub_job.uid
 
 
 def compare_tasks(a: Task, b: Task) -> int:

@@ -10,12 +10,13 @@ held the maximum or minimum of a normalised score drops out, since then every sc
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from scheduler.classrun import prepare
 from scheduler.ranking import NO, Bound, Totals
 from scheduler.state.dimensions import Floats, Mask, Rows
 from scheduler.state.status import Status
@@ -41,18 +42,27 @@ class Choice:
 
 NONE = Choice((), Status.PENDING)
 
+Extra = Callable[[Rows], Floats]
+"""A rating of candidate rows that holds for this choice alone, added to their plain scores."""
 
-def choose(template: Template, tasks: Sequence[Task], within: Mask | None = None, loose: Loose | None = None) -> Choice:
+
+def choose(
+    template: Template,
+    tasks: Sequence[Task],
+    within: Mask | None = None,
+    loose: Loose | None = None,
+    extra: Extra | None = None,
+) -> Choice:
     """
     Find nodes for the first of `tasks`, and for as many after it as can be decided without looking again.
 
-    `tasks` are identical, `within` limits the nodes, `loose` are the functions that declare nothing. The caller
-    places what was chosen and asks again for the rest. Nodes with room now come before nodes where room is being
-    released (scheduler.md 13.2); ties go to the lower rank.
+    `tasks` are identical, `within` limits the nodes, `loose` are the functions that declare nothing, `extra` rates
+    the candidates besides. The caller places what was chosen and asks again for the rest. Nodes with room now come
+    before nodes where room is being released (scheduler.md 13.2); ties go to the lower rank.
     """
     template.refresh()
     for status in (Status.ALLOCATED, Status.PIPELINED):
-        totals = _totals(template, status, within, tasks[0], loose)
+        totals, added = _totals(template, status, within, tasks[0], loose, extra=extra)
         if not len(totals.total):
             continue
         best = int(totals.total.argmax())
@@ -62,15 +72,21 @@ def choose(template: Template, tasks: Sequence[Task], within: Mask | None = None
             return Choice((loose.best(tasks[0], np.flatnonzero(totals.total != NO), totals.total),), status)
         if len(tasks) > 1 and template.can_run:
             coefficients = ALLOCATE if status is Status.ALLOCATED else PIPELINE
-            return Choice(_Run(template, totals, len(tasks), coefficients).place(), status)
+            if template.tracked.is_empty:
+                return Choice(_Run(template, totals, len(tasks), coefficients, added).place(), status)
+            run = prepare(template, totals, len(tasks), coefficients, within) if added is None else None
+            if run is not None:
+                return Choice(run.place(), status)
         return Choice((best,), status)
     return NONE
 
 
-def _totals(template: Template, status: Status, within: Mask | None, task: Task, loose: Loose | None) -> Totals:
-    """The summed scores of the nodes that may take a task under that status."""
-    if status is Status.ALLOCATED and within is None and (loose is None or not loose.filters):
-        return template.totals
+def _totals(
+    template: Template, status: Status, within: Mask | None, task: Task, loose: Loose | None, *, extra: Extra | None
+) -> tuple[Totals, Floats | None]:
+    """The summed scores of the nodes that may take a task under that status, and what `extra` added to each."""
+    if status is Status.ALLOCATED and within is None and extra is None and (loose is None or not loose.filters):
+        return template.totals, None
     mask = template.candidates.copy() if status is Status.ALLOCATED else template.passes & template.fits_future
     if within is not None:
         mask &= within
@@ -78,19 +94,31 @@ def _totals(template: Template, status: Status, within: Mask | None, task: Task,
         passing = loose.passing(task, np.flatnonzero(mask))
         mask[:] = False
         mask[passing] = True
-    totals = Totals(len(mask), template.normalised())
-    totals.rebuild(mask, template.plain)
-    return totals
+    if not mask.any():
+        return Totals(len(mask), ()), None
+    plain = template.plain if status is Status.ALLOCATED else template.plain_future()
+    totals = Totals(len(mask), template.bounds())
+    if extra is None:
+        totals.rebuild(mask, plain)
+        return totals, None
+    added = np.zeros(len(mask))
+    rows = np.flatnonzero(mask)
+    added[rows] = extra(rows)
+    totals.rebuild(mask, plain + added)
+    return totals, added
 
 
 class _Run:
     """One run: the ranking at its start, and what becomes of the nodes that it touches."""
 
-    def __init__(self, template: Template, totals: Totals, count: int, coefficients: Coefficients) -> None:
+    def __init__(
+        self, template: Template, totals: Totals, count: int, coefficients: Coefficients, added: Floats | None = None
+    ) -> None:
         self.template = template
         self.coefficients = coefficients
         self.left = count
         self.rows = _top(totals.total, count)
+        self.added = added[self.rows] if added is not None else None
         self.offsets = [bound.part(bound.raw[self.rows]) for bound in totals.bounds]
         self.initial: list[float] = (-totals.total[self.rows]).tolist()
         self.guards = [_Guard(bound, self.rows) for bound in totals.bounds]
@@ -99,6 +127,8 @@ class _Run:
     def _ahead(self, places: Rows, first: int, count: int) -> list[list[float]]:
         """For nodes by place in the ranking: the negated score after each further placement, inf when it is full."""
         possible, plain = self.template.ahead(self.rows[places], first, count, self.coefficients)
+        if self.added is not None:
+            plain = plain + self.added[places][:, None]
         for offset in self.offsets:
             plain = plain + offset[places][:, None]
         table: list[list[float]] = np.where(possible, -plain, np.inf).tolist()

@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
-    from scheduler.arguments import Arguments
+    from scheduler.arguments import Arguments, Declared
     from scheduler.session import Session
 
 
@@ -31,6 +31,11 @@ class Plugin:
 
     name: ClassVar[str]
     outlives_session: ClassVar[bool] = False
+    declares: ClassVar[Declared | None] = None
+    """
+    The arguments that the plugin knows, with their types. Others are warned of when the configuration is loaded, and so
+    are values of another type, whose default then counts. None: the plugin doesn't say, and nothing is checked.
+    """
 
     def __init__(self, arguments: Arguments) -> None:
         self.arguments = arguments

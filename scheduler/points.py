@@ -21,28 +21,60 @@ MAX_FAILURES = 3
 
 
 class Point(Enum):
-    """The points; the value is the switch of a plugin option that turns the use of its function off (or none)."""
+    """
+    The points. Each names itself, then the switches of a plugin option that turn the use of its function off.
 
-    JOB_ORDER = "enableJobOrder"
-    QUEUE_ORDER = "enableQueueOrder"
-    TASK_ORDER = "enableTaskOrder"
-    JOB_READY = "enableJobReady"
-    JOB_PIPELINED = "enableJobPipelined"
-    JOB_STARVING = "enableJobStarving"
-    JOB_VALID = ""
-    JOB_ENQUEUEABLE = "enableJobEnqueued"
-    JOB_ENQUEUED = "enableJobEnqueued "
-    PRE_PREDICATE = "enablePredicate"
-    PREDICATE = "enablePredicate "
-    NODE_ORDER = "enableNodeOrder"
-    BEST_NODE = "enableBestNode"
-    OVERUSED = "enabledOverused"
-    ALLOCATABLE = "enabledAllocatable"
+    A point with several switches is off only when all of them are; one without any is always on.
+    """
 
-    @property
-    def switch(self) -> str:
-        """Key of the plugin option that switches the point; empty when nothing does."""
-        return self.value.strip()
+    JOB_ORDER = "job_order", "enableJobOrder"
+    QUEUE_ORDER = "queue_order", "enableQueueOrder"
+    VICTIM_QUEUE_ORDER = ("victim_queue_order",)
+    TASK_ORDER = "task_order", "enableTaskOrder"
+    SUB_JOB_ORDER = "sub_job_order", "enabledSubJobOrder"
+    CLUSTER_ORDER = "cluster_order", "enabledClusterOrder"
+    JOB_READY = "job_ready", "enableJobReady"
+    JOB_PIPELINED = "job_pipelined", "enableJobPipelined"
+    JOB_STARVING = "job_starving", "enableJobStarving"
+    JOB_VALID = ("job_valid",)
+    JOB_ENQUEUEABLE = "job_enqueueable", "enableJobEnqueued"
+    JOB_ENQUEUED = "job_enqueued", "enableJobEnqueued"
+    SUB_JOB_READY = "sub_job_ready", "enabledSubJobReady"
+    SUB_JOB_PIPELINED = "sub_job_pipelined", "enabledSubJobPipelined"
+    TARGET_JOB = "target_job", "enableTargetJob"
+    RESERVED_NODES = "reserved_nodes", "enableReservedNodes"
+    PRE_PREDICATE = "pre_predicate", "enablePredicate"
+    PREDICATE = "predicate", "enablePredicate"
+    NODE_ORDER = "node_order", "enableNodeOrder"
+    BEST_NODE = "best_node", "enableBestNode"
+    HYPER_NODE_ORDER = "hyper_node_order", "enabledHyperNodeOrder"
+    HYPER_NODE_ORDER_ALONE = "hyper_node_order_alone", "enabledHyperNodeOrder"
+    HYPER_NODE_GRADIENT_FOR_JOB = "hyper_node_gradient_for_job", "enabledHyperNodeGradient"
+    HYPER_NODE_GRADIENT_FOR_SUB_JOB = "hyper_node_gradient_for_sub_job", "enabledHyperNodeGradient"
+    OVERUSED = "overused", "enabledOverused"
+    OVERUSED_ROOM = "overused_room", "enabledOverused"
+    ALLOCATABLE = "allocatable", "enabledAllocatable"
+    ALLOCATABLE_ROOM = "allocatable_room", "enabledAllocatable"
+    ALLOCATABLE_REASON = "allocatable_reason", "enabledAllocatable"
+    PREEMPTABLE = "preemptable", "enablePreemptable"
+    PREEMPTABLE_JOBS = "preemptable_jobs", "enablePreemptable"
+    RECLAIMABLE = "reclaimable", "enableReclaimable"
+    RECLAIMABLE_JOBS = "reclaimable_jobs", "enableReclaimable"
+    UNIFIED_EVICTABLE = ("unified_evictable",)
+    PREEMPTIVE = "preemptive", "enablePreemptive"
+    VICTIM_TASKS = "victim_tasks", "enabledVictim"
+    SIMULATE_ADD_TASK = "simulate_add_task", "enablePreemptable", "enabledAllocatable"
+    SIMULATE_REMOVE_TASK = "simulate_remove_task", "enablePreemptable", "enabledAllocatable"
+    SIMULATE_PREDICATE = "simulate_predicate", "enablePredicate"
+    SIMULATE_ALLOCATABLE = "simulate_allocatable", "enabledAllocatable"
+
+    def __init__(self, label: str, *switches: str) -> None:
+        self.label = label
+        self.switches = switches
+
+    def is_on(self, option: PluginOption) -> bool:
+        """Whether a listing of a plugin lets its function be used."""
+        return not self.switches or any(option.is_on(switch) for switch in self.switches)
 
 
 class Guarded:
@@ -92,15 +124,17 @@ class Points:
         self._functions[point][plugin] = function
         self._ordered.pop(point, None)
 
+    def append(self, point: Point, plugin: str, function: Any) -> None:
+        """Take in a function beside those that the same plugin registered before; they are given out as a tuple."""
+        self.register(point, plugin, (*self._functions[point].get(plugin, ()), function))
+
     def tiers(self, point: Point) -> tuple[tuple[Any, ...], ...]:
         """The functions in use, a tuple a tier; tiers without any are left out."""
         ordered = self._ordered.get(point)
         if ordered is None:
             functions = self._functions[point]
             tiers = (
-                tuple(
-                    functions[option.name] for option in tier if option.name in functions and option.is_on(point.switch)
-                )
+                tuple(functions[option.name] for option in tier if option.name in functions and point.is_on(option))
                 for tier in self._tiers
             )
             ordered = self._ordered[point] = tuple(tier for tier in tiers if tier)
@@ -109,3 +143,20 @@ class Points:
     def all(self, point: Point) -> tuple[Any, ...]:
         """The functions in use, in order."""
         return tuple(function for tier in self.tiers(point) for function in tier)
+
+    def vote(self, point: Point, subject: object) -> bool:
+        """
+        Whether the plugins are for it: no as soon as one rejects, else yes.
+
+        After a tier in which one permits the later ones are not asked (scheduler.md 7.2).
+        """
+        for tier in self.tiers(point):
+            permitted = False
+            for function in tier:
+                vote = function(subject)
+                if vote < 0:
+                    return False
+                permitted |= vote > 0
+            if permitted:
+                return True
+        return True

@@ -7,7 +7,7 @@ holder and no new candidate lies beyond one, only the touched nodes are summed a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,21 +19,40 @@ if TYPE_CHECKING:
 
 NO = -np.inf
 """The total of a node that is no candidate."""
+_GRID = 2.0**24
+
+
+def on_grid(scores: Floats) -> Floats:
+    """
+    Scores rounded to multiples of 2**-24, so that summing them up is exact below 2**29, in whatever order.
+
+    What is computed ahead, or by class of nodes, then equals what is computed node by node to the last bit.
+    """
+    result: Floats = np.rint(scores * _GRID) / _GRID
+    return result
 
 
 class Bound:
-    """A normalised score with its raw values, the bounds among the candidates and how many hold each."""
+    """
+    A normalised score with its raw values, the bounds among the candidates and how many hold each.
 
-    __slots__ = ("bounds", "holders", "raw", "score")
+    `rate(candidates)` gives the raw values of a score that depends on which nodes are candidates.
+    """
 
-    def __init__(self, score: Score, raw: Floats) -> None:
+    __slots__ = ("bounds", "holders", "rate", "raw", "score")
+
+    def __init__(self, score: Score, raw: Floats, rate: Callable[[Rows], Floats] | None = None) -> None:
         self.score = score
         self.raw = raw
+        self.rate = rate
         self.bounds: tuple[float, ...] = ()
         self.holders: list[int] = []
 
     def measure(self, candidates: Rows) -> None:
         """Take the bounds anew."""
+        if self.rate is not None:
+            self.raw = np.zeros(len(self.raw))
+            self.raw[candidates] = self.rate(candidates)
         picked = self.raw[candidates]
         assert self.score.normaliser is not None
         self.bounds = self.score.normaliser.bounds(picked)
@@ -50,8 +69,13 @@ class Bound:
 
     def part(self, raw: Floats) -> Floats:
         """What this score adds for nodes with these raw values."""
-        assert self.score.normaliser is not None
-        return self.score.weight * self.score.normaliser.scale(raw, self.bounds)
+        return weighted(self.score, raw, self.bounds)
+
+
+def weighted(score: Score, raw: Floats, bounds: tuple[float, ...]) -> Floats:
+    """What a normalised score adds for nodes with these raw values, under these bounds."""
+    assert score.normaliser is not None
+    return on_grid(score.weight * score.normaliser.scale(raw, bounds))
 
 
 class Totals:
@@ -59,9 +83,9 @@ class Totals:
 
     __slots__ = ("bounds", "total")
 
-    def __init__(self, nodes: int, normalised: Sequence[tuple[Score, Floats]]) -> None:
+    def __init__(self, nodes: int, bounds: Sequence[Bound]) -> None:
         self.total: Floats = np.full(nodes, NO)
-        self.bounds = [Bound(score, raw) for score, raw in normalised]
+        self.bounds = bounds
 
     def rebuild(self, candidates: Mask, plain: Floats) -> None:
         """Sum up all candidates anew."""

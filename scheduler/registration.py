@@ -1,5 +1,7 @@
 """
-What a plugin may register when a session opens: the whole contract, one method a kind of function.
+What a plugin may register when a session opens: the contract, one method a kind of function.
+
+What concerns evictions stands in `evictions`, what concerns sub-jobs and hypernodes in `domains`.
 
 Every function is guarded: when it throws, the answer given for it is the one that does least harm (design 3).
 """
@@ -9,57 +11,35 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from scheduler.domains import REJECT, DomainRegistration
 from scheduler.effects import Filter, PerNode, Refusal, Score
+from scheduler.evictions import EvictionRegistration
 from scheduler.handlers import Allocate, Deallocate, each, one_by_one
 from scheduler.loose import BestNode
-from scheduler.ordering import Order, by_key
 from scheduler.pernode import PerNodeBatch, PerNodeScore
-from scheduler.points import Guarded, Point
+from scheduler.points import Point
+from scheduler.registering import Compare, Key, Steady
 
 if TYPE_CHECKING:
-    from scheduler.handlers import Handlers
-    from scheduler.memory import Memory
-    from scheduler.points import Points
     from scheduler.state.job import Job
     from scheduler.state.node import Node
     from scheduler.state.queue import Queue
     from scheduler.state.task import Task
 
-Compare = Callable[[Any, Any], int]
-Key = Callable[[Any], Any]
-Steady = Callable[[Any], bool]
 Vote = Callable[["Job"], int]
+Room = Callable[["Queue", "Task", int], int]
 
-PERMIT, ABSTAIN, REJECT = 1, 0, -1
+PERMIT, ABSTAIN = 1, 0
+
+__all__ = ("ABSTAIN", "PERMIT", "REJECT", "Registration")
 
 
-class Registration:
+class Registration(EvictionRegistration, DomainRegistration):
     """The registering half of a session. `plugin` is always the registering plugin's name."""
-
-    points: Points
-    handlers: Handlers
-    memory: Memory
 
     def __init__(self) -> None:
         self.filters: dict[str, list[Filter]] = {}
         self.scores: dict[str, list[Score]] = {}
-
-    def _guard(self, function: Callable[..., Any], answer: Any, plugin: str, point: str) -> Guarded:
-        return Guarded(function, answer, plugin, point, self.memory.on_failure)
-
-    def _add(self, point: Point, plugin: str, function: Callable[..., Any], answer: Any) -> None:
-        self.points.register(point, plugin, self._guard(function, answer, plugin, point.name.lower()))
-
-    def _add_order(
-        self, point: Point, plugin: str, compare: Compare | None, key: Key | None, steady: Steady | None = None
-    ) -> None:
-        if compare is None:
-            if key is None:
-                raise ValueError(f"plugin {plugin}: an order needs compare or key")
-            order: Order[Any] = by_key(key, steady)
-        else:
-            order = Order(self._guard(compare, 0, plugin, point.name.lower()), key, steady)
-        self.points.register(point, plugin, order)
 
     # Orders.
 
@@ -74,10 +54,20 @@ class Registration:
         self._add_order(Point.JOB_ORDER, plugin, compare, key, steady)
 
     def add_queue_order(
-        self, plugin: str, compare: Compare | None = None, *, key: Key | None = None, steady: Steady | None = None
+        self,
+        plugin: str,
+        compare: Compare | None = None,
+        *,
+        key: Key | None = None,
+        steady: Steady | None = None,
+        is_entangled: bool = False,
     ) -> None:
-        """Which of two queues first; as `add_job_order`."""
-        self._add_order(Point.QUEUE_ORDER, plugin, compare, key, steady)
+        """
+        Which of two queues first; as `add_job_order`.
+
+        `is_entangled`: what one queue gets may change the order of others, as in a tree; only with `compare`.
+        """
+        self._add_order(Point.QUEUE_ORDER, plugin, compare, key, steady, is_entangled=is_entangled)
 
     def add_task_order(self, plugin: str, compare: Compare | None = None, *, key: Key | None = None) -> None:
         """Which of two tasks of a job first."""
@@ -118,13 +108,34 @@ class Registration:
         """Be told of each job let in."""
         self._add(Point.JOB_ENQUEUED, plugin, function, None)
 
-    def add_overused(self, plugin: str, function: Callable[[Queue], bool]) -> None:
-        """Whether a queue holds more than its share."""
-        self._add(Point.OVERUSED, plugin, function, False)
+    def add_overused(self, plugin: str, function: Callable[[Queue], bool], *, room: Room | None = None) -> None:
+        """
+        Whether a queue holds more than its share.
 
-    def add_allocatable(self, plugin: str, function: Callable[[Queue, Task], bool]) -> None:
-        """Whether a queue may take a task."""
+        `room(queue, task, most)` says how many of `most` tasks like this one can be placed in a row before the answer
+        would become yes, one at least. Without it the queue is asked after each.
+        """
+        self._add(Point.OVERUSED, plugin, function, False)
+        self._add(Point.OVERUSED_ROOM, plugin, room or _one_at_a_time, 1)
+
+    def add_allocatable(
+        self,
+        plugin: str,
+        function: Callable[[Queue, Task], bool],
+        *,
+        room: Room | None = None,
+        reason: Callable[[Queue, Task], str] | None = None,
+    ) -> None:
+        """
+        Whether a queue may take a task.
+
+        `room(queue, task, most)` says how many of `most` tasks like this one it may take in a row; without it the queue
+        is asked before each. `reason(queue, task)` tells the user why it may not.
+        """
         self._add(Point.ALLOCATABLE, plugin, function, False)
+        self._add(Point.ALLOCATABLE_ROOM, plugin, room or _one_at_a_time, 1)
+        told = reason or (lambda queue, _: f"{plugin}: queue {queue.name} has no room for the task")
+        self._add(Point.ALLOCATABLE_REASON, plugin, told, f"plugin {plugin} failed in telling why")
 
     # Nodes.
 
@@ -182,3 +193,9 @@ class Registration:
     ) -> None:
         """The same for siblings at once: tasks of one job with the same request."""
         self.handlers.add(plugin, allocate, deallocate)
+
+
+def _one_at_a_time(queue: Queue, task: Task, most: int) -> int:
+    """The room of a function that doesn't say how far its answer holds."""
+    del queue, task, most
+    return 1

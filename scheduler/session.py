@@ -14,15 +14,18 @@ import numpy as np
 
 from scheduler.decisions import Decision
 from scheduler.fiterrors import FitErrors, examine
+from scheduler.gauges import Gauges
 from scheduler.handlers import Handlers
 from scheduler.journal import Journal
 from scheduler.ledger import Ledger
 from scheduler.memory import PENDING_PHASES, Memory
-from scheduler.ordering import Order, Ranking, always, by_key, compare_tasks, job_age, numbered_task_key, queue_age
 from scheduler.points import Guarded, Point, Points
+from scheduler.questions import Questions
 from scheduler.registration import Registration
 from scheduler.state import moves
 from scheduler.statement import Operation, Placement, Statement, nodes_of, operation_job
+from scheduler.timings import ON_CLOSE, ON_OPEN, Timings
+from scheduler.topology.context import Topology
 
 if TYPE_CHECKING:
     from scheduler.conf import Configuration
@@ -37,9 +40,10 @@ if TYPE_CHECKING:
     from scheduler.template import Template
 
 
-class Session(Registration):
+class Session(Registration, Questions):
     """
-    The contract with plugins is in `Registration` (what they may register) and here (what they and actions may ask).
+    The contract with plugins is in `Registration` (what they may register), `Questions` (how their answers are joined)
+    and here (what they and actions may see and change).
 
     `now` is in unix seconds, `uid` marks the conditions that this session writes. `expired()` says that the time
     for this cycle is up.
@@ -71,17 +75,28 @@ class Session(Registration):
         """By job and task uid: why the task found no node in this session."""
         self.job_messages: dict[str, str] = {}
         """By job: why it could not start, where no task says it."""
+        self.refusals: dict[str, str] = {}
+        """By job: the event that tells why it was not let into its queue."""
         self.phases: dict[str, str] = {}
         """By job: the phase that this session gave it."""
+        self.timings = Timings()
+        """How long plugins took, for whoever runs the cycle."""
+        self.gauges = Gauges()
+        """Numbers that plugins and actions have to tell."""
         self.points = Points(configuration.tiers)
         self.discarded: list[Task] = []
         """Tasks that remember where a discarded plan would have put them."""
+        self.nominations = memory.nominations
+        """Room that evictions of earlier sessions made, kept for whom it was made."""
         self.plugins: list[Plugin] = []
+        self.topology = Topology(self)
+        """The hypernodes, and what jobs ask of them."""
         self.signatures: Signatures
         self.loose: Loose | None = None
         self.asks_each_task = False
         """Whether some function must be asked before each single task."""
         self._groups = 0
+        self._examined: dict[Template, tuple[tuple[int, int], FitErrors]] = {}
         self._changed: frozenset[str] = frozenset()
         Registration.__init__(self)
 
@@ -103,12 +118,16 @@ class Session(Registration):
         return [job for job_id in sorted(self.memory.open_jobs) if self.takes_part(job := jobs[job_id])]
 
     def looked_at(self) -> list[Job]:
-        """The jobs that changed since the last session or that this one dealt with, in order of id."""
+        """
+        The jobs with a PodGroup that changed since the last session or that this one dealt with, in order of id.
+
+        Those whose queue doesn't exist are among them: they take no part, but are to hear why.
+        """
         jobs = self.cluster.jobs
         return [
             jobs[job_id]
             for job_id in sorted(self._changed | self._dealt_with())
-            if job_id in jobs and self.takes_part(jobs[job_id])
+            if job_id in jobs and jobs[job_id].pod_group is not None
         ]
 
     def _dealt_with(self) -> set[str]:
@@ -133,88 +152,6 @@ class Session(Registration):
         """Whether a job still waits to be let into its queue."""
         return self.phase(job) in PENDING_PHASES
 
-    # Orders.
-
-    def job_ranking(self) -> Ranking[Job]:
-        """Which job first: plugins, then age."""
-        return Ranking(self.points.all(Point.JOB_ORDER), by_key(job_age, always))
-
-    def queue_ranking(self) -> Ranking[Queue]:
-        """Which queue first: plugins, then age."""
-        return Ranking(self.points.all(Point.QUEUE_ORDER), by_key(queue_age, always))
-
-    def sorted_tasks(self, tasks: Sequence[Task]) -> list[Task]:
-        """Tasks of a job, first one first: plugins, then the number in the name, then age."""
-        numbered = all(task.ordinal >= 0 for task in tasks)
-        fallback = Order(compare_tasks, numbered_task_key if numbered else None)
-        return Ranking(self.points.all(Point.TASK_ORDER), fallback).sorted(tasks)
-
-    # Questions.
-
-    def job_valid(self, job: Job) -> Any:
-        """The first plugin's verdict against a job, None when it may be scheduled."""
-        for valid in self.points.all(Point.JOB_VALID):
-            verdict = valid(job)
-            if verdict is not None:
-                return verdict
-        return None
-
-    def job_ready(self, job: Job) -> bool:
-        """Whether all plugins hold the job for whole; yes when none is asked."""
-        return all(ready(job) for ready, _ in self.points.all(Point.JOB_READY))
-
-    def ready_deficit(self, job: Job) -> int:
-        """At least so many placements (1 or more) come before the job can be ready."""
-        deficits = (deficit(job) if deficit else 1 for _, deficit in self.points.all(Point.JOB_READY))
-        return max(1, max(deficits, default=1))
-
-    def job_pipelined(self, job: Job) -> bool:
-        """Whether the job would be whole once releasing resources are free."""
-        return self._vote(Point.JOB_PIPELINED, job)
-
-    def job_enqueueable(self, job: Job) -> bool:
-        """Whether the job may enter its queue."""
-        return self._vote(Point.JOB_ENQUEUEABLE, job)
-
-    def job_enqueued(self, job: Job) -> None:
-        """Tell all plugins that the job entered its queue."""
-        for enqueued in self.points.all(Point.JOB_ENQUEUED):
-            enqueued(job)
-
-    def _vote(self, point: Point, job: Job) -> bool:
-        for tier in self.points.tiers(point):
-            approved = False
-            for function in tier:
-                vote = function(job)
-                if vote < 0:
-                    return False
-                approved |= vote > 0
-            if approved:
-                return True
-        return True
-
-    def job_starving(self, job: Job) -> bool:
-        """Whether the job lacks what it needs, by the first tier that has an opinion; no when none has."""
-        for tier in self.points.tiers(Point.JOB_STARVING):
-            return all(starving(job) for starving in tier)
-        return False
-
-    def overused(self, queue: Queue) -> bool:
-        """Whether a plugin holds the queue for over its share."""
-        return any(overused(queue) for overused in self.points.all(Point.OVERUSED))
-
-    def allocatable(self, queue: Queue, task: Task) -> bool:
-        """Whether all plugins let the queue take this task."""
-        return all(allocatable(queue, task) for allocatable in self.points.all(Point.ALLOCATABLE))
-
-    def pre_predicate(self, task: Task) -> str | None:
-        """Why a task can go nowhere, before any node is looked at; None when nothing is against it."""
-        for check in self.points.all(Point.PRE_PREDICATE):
-            refusal: str | None = check(task)
-            if refusal is not None:
-                return refusal
-        return None
-
     # Nodes.
 
     def open(self) -> None:
@@ -223,12 +160,14 @@ class Session(Registration):
         self._changed = frozenset(self.cluster.changed_jobs)
         self.cluster.changed_jobs.clear()
         self.memory.reconsider(self._changed)
+        self.memory.settle()
+        self.nominations.hold(self.now)
         self.plugins = self.memory.plugins()
         for plugin in self.plugins:
-            Guarded(plugin.on_session_open, None, plugin.name, "on_session_open", self.memory.on_failure)(self)
+            with self.timings.measure("plugin", plugin.name, ON_OPEN):
+                Guarded(plugin.on_session_open, None, plugin.name, "on_session_open", self.memory.on_failure)(self)
         self.signatures, self.loose = self.memory.signatures(self)
-        asked = (Point.ALLOCATABLE, Point.PRE_PREDICATE, Point.OVERUSED)
-        self.asks_each_task = any(self.points.all(point) for point in asked)
+        self.asks_each_task = bool(self.points.all(Point.PRE_PREDICATE))
 
     def template(self, task: Task) -> Template:
         """What is known of the nodes for tasks like this one."""
@@ -237,16 +176,25 @@ class Session(Registration):
     def examine(self, template: Template, task: Task) -> FitErrors:
         """Why no node takes a task."""
         rows = np.arange(len(self.nodes), dtype=np.intp)
-        return examine(template, task, rows, tuple(self.loose.filters) if self.loose is not None else ())
+        if self.loose is not None and self.loose.filters:
+            return examine(template, task, rows, tuple(self.loose.filters))
+        # Many jobs wait for the same thing: as long as no node changed, the answer is the same.
+        touched = self.cluster.touched
+        position = touched.moved.position, touched.changed.position
+        known = self._examined.get(template)
+        if known is None or known[0] != position:
+            known = self._examined[template] = position, examine(template, task, rows)
+        return known[1]
 
     def set_fit_error(self, task: Task, errors: FitErrors) -> None:
         """Note why a task found no node."""
         self.fit_errors.setdefault(task.job, {})[task.uid] = errors
 
-    def queue_message(self, queue: Queue, task: Task) -> str:
-        """Why a queue may not take a task."""
-        del task
-        return f"queue {queue.name} has no room for the task"
+    def refuse(self, job: Job, event: str, plugin: str, cause: str = "") -> None:
+        """Note why a plugin doesn't let a job into its queue: the event's text, and the cause where it says more."""
+        if job.id not in self.refusals:
+            self.refusals[job.id] = event
+            self.job_messages[job.id] = f"{plugin}: {cause or event}"
 
     # Changes.
 
@@ -296,13 +244,15 @@ class Session(Registration):
     def notify_close(self) -> None:
         """Let the plugins look at the outcome."""
         for plugin in self.plugins:
-            Guarded(plugin.on_session_close, None, plugin.name, "on_session_close", self.memory.on_failure)(self)
+            with self.timings.measure("plugin", plugin.name, ON_CLOSE):
+                Guarded(plugin.on_session_close, None, plugin.name, "on_session_close", self.memory.on_failure)(self)
 
     def close(self) -> None:
         """Give back the room of everything that was neither committed nor discarded, and keep the phases given."""
         dealt_with = self._dealt_with()
         for statement in sorted(self.open_statements, key=lambda statement: statement.start):
             statement.keep()
+        self.nominations.release()
         for operation in reversed(self.kept):
             self.take_back(operation)
         self.kept.clear()

@@ -53,6 +53,11 @@ def operation_job(operation: Operation) -> str:
     return operation.tasks[0].job if isinstance(operation, Placement) else operation.task.job
 
 
+def placed_tasks(operation: Operation) -> tuple[Task, ...]:
+    """The tasks that an operation places; none where it evicts."""
+    return operation.tasks if isinstance(operation, Placement) else ()
+
+
 def nodes_of(tasks: Iterable[Task]) -> list[Node]:
     """The nodes on which tasks stand."""
     return [task.node for task in tasks if task.node is not None]
@@ -78,6 +83,11 @@ class Statement:
     def has_evictions(self) -> bool:
         """Whether any operation evicts."""
         return any(isinstance(operation, Eviction) for operation in self.operations)
+
+    @property
+    def victims(self) -> list[Task]:
+        """The tasks that are evicted."""
+        return [operation.task for operation in self.operations if isinstance(operation, Eviction)]
 
     def _open(self) -> int:
         journal = self.session.journal
@@ -110,6 +120,8 @@ class Statement:
             verb = "pipeline" if status is Status.PIPELINED else "allocate"
             log.info("placement refused verb=%s task=%s node=%s why=%s", verb, tasks[0].key, nodes[0].name, refusal)
             return refusal
+        for task in tasks:
+            task.eviction = eviction
         self._close(Placement(tuple(tasks), tuple(nodes), status, eviction))
         return None
 
@@ -154,7 +166,9 @@ class Statement:
         group = session.next_group()
         for operation in self.operations:
             if isinstance(operation, Eviction):
-                session.decide(Evict(operation.task, operation.reason, operation.beneficiary))
+                job = session.cluster.jobs.get(operation.task.job)
+                pod_group = job.pod_group if job is not None else None
+                session.decide(Evict(operation.task, operation.reason, operation.beneficiary, group, pod_group))
                 continue
             for task in operation.tasks:
                 task.transaction = None

@@ -8,12 +8,13 @@ again, and of these only by the functions whose declared effect reaches them: a 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from scheduler.effects import Effect, Filter, Score
-from scheduler.ranking import Totals
+from scheduler.ranking import Bound, Totals, on_grid
 from scheduler.state.cluster import coefficients
 from scheduler.state.dimensions import MIN_RESOURCE, Coefficients, Floats, Mask, Rows
 from scheduler.state.status import Status
@@ -55,7 +56,8 @@ class Layer:
         self.passes[rows] = self.test(task, view)
         self.plain[rows] = self.rate(task, view)
         for raw, score in zip(self.raw, self.normalised, strict=True):
-            raw[rows] = score.evaluate(task, view)
+            if not score.among:
+                raw[rows] = score.evaluate(task, view)
 
     def test(self, task: Task, view: View) -> Mask:
         """Which nodes of a view no filter of this layer refuses."""
@@ -69,7 +71,7 @@ class Layer:
         total = np.zeros(len(view))
         for score in self.scores:
             total += score.weight * score.evaluate(task, view)
-        return total
+        return on_grid(total) if self.scores else total
 
 
 class Template:
@@ -92,14 +94,16 @@ class Template:
         keys = sorted({f.topology_key for f in self.functions if f.effect is Effect.DOMAIN})
         self.domains = [self._layer(Effect.DOMAIN, topology_key=key) for key in keys]
         self.all = self._layer(Effect.ALL)
-        self.layers = (self.static, self.near, *self.domains, self.all)
+        self.tracked = Layer([f for f in self.filters if f.track], [s for s in self.scores if s.track])
+        """Functions of the pods that stand elsewhere: stale only when a count of these changed."""
+        self.layers = (self.static, self.near, *self.domains, self.all, self.tracked)
         self.can_run = self._can_run()
         """Whether the outcome of a run of placements can be computed ahead."""
-        self._moved = self._changed = 0
+        self._moved = self._changed = self._sighted = 0
 
     def _layer(self, *effects: Effect, topology_key: str = "") -> Layer:
         def belongs(function: Filter | Score) -> bool:
-            return function.effect in effects and function.topology_key == topology_key
+            return function.effect in effects and function.topology_key == topology_key and function.track is None
 
         return Layer(
             [function for function in self.filters if belongs(function)],
@@ -108,8 +112,10 @@ class Template:
         )
 
     def _can_run(self) -> bool:
-        ahead = all(function.effect <= Effect.COLUMNS for function in self.functions)
-        return ahead and all(score.effect is Effect.STATIC for score in self.scores if score.normaliser is not None)
+        others = [function for function in self.functions if function.track is None]
+        ahead = all(function.effect <= Effect.COLUMNS for function in others)
+        normalised = [score for score in self.scores if score.normaliser is not None and score.track is None]
+        return ahead and all(score.effect is Effect.STATIC for score in normalised)
 
     # Keeping up with the cluster.
 
@@ -118,13 +124,15 @@ class Template:
         touched = self.cluster.touched
         changed, moved = touched.changed.since(self._changed), touched.moved.since(self._moved)
         self._changed, self._moved = touched.changed.position, touched.moved.position
+        sighted, self._sighted = self._sighted, self.cluster.sight.moves
         if changed is None or moved is None:
             self._start()
             return
         if len(changed):
             self.static.evaluate(self.task, View(self.cluster, changed))
             moved = np.union1d(changed, moved)
-        if not len(moved):
+        counted = not self.tracked.is_empty and (sighted != self._sighted or len(changed) > 0)
+        if not len(moved) and not counted:
             return
         view = View(self.cluster, moved)
         self.near.evaluate(self.task, view)
@@ -133,9 +141,10 @@ class Template:
             # A node that changed may have left its domain, and which one that was is no longer known.
             rows = View.all(self.cluster).rows if len(changed) else self.cluster.domain_mates(layer.topology_key, moved)
             layer.evaluate(self.task, View(self.cluster, rows))
-        if not self.all.is_empty:
-            self.all.evaluate(self.task, View.all(self.cluster))
-        if self.domains or not self.all.is_empty or self.near.normalised:
+        for layer, is_stale in ((self.all, True), (self.tracked, counted)):
+            if is_stale and not layer.is_empty:
+                layer.evaluate(self.task, View.all(self.cluster))
+        if self.domains or not (self.all.is_empty and self.tracked.is_empty) or self.near.normalised:
             # Answers changed elsewhere, or raw values of nodes that stay candidates: the bounds must be taken anew.
             self._join_all()
             return
@@ -152,7 +161,7 @@ class Template:
         self.passes = np.ones(nodes, dtype=np.bool_)
         self.plain = np.zeros(nodes)
         self.candidates = np.ones(nodes, dtype=np.bool_)
-        self.totals = Totals(nodes, self.normalised())
+        self.totals = Totals(nodes, self.bounds())
         self._join_all()
 
     def _join(self, rows: Rows | slice) -> None:
@@ -162,7 +171,7 @@ class Template:
 
     def _join_all(self) -> None:
         self._join(slice(None))
-        for layer in self.domains:
+        for layer in (*self.domains, self.tracked):
             self.passes &= layer.passes
             self.plain += layer.plain
         self.candidates &= self.passes
@@ -187,9 +196,21 @@ class Template:
 
     # Scores.
 
-    def normalised(self) -> list[tuple[Score, Floats]]:
+    def plain_future(self) -> Floats:
+        """The plain scores for a task that waits for room to be released, of all nodes."""
+        view = View(self.cluster, View.all(self.cluster).rows, is_future=True)
+        return self.plain - self.near.plain + self.near.rate(self.task, view)
+
+    def bounds(self) -> list[Bound]:
         """The scores with a normaliser and their raw values of all nodes, in the order in which they are added."""
-        return [pair for layer in self.layers for pair in zip(layer.normalised, layer.raw, strict=True)]
+        return [
+            Bound(score, raw, partial(self._among, score) if score.among else None)
+            for layer in self.layers
+            for score, raw in zip(layer.normalised, layer.raw, strict=True)
+        ]
+
+    def _among(self, score: Score, candidates: Rows) -> Floats:
+        return score.evaluate(self.task, View(self.cluster, candidates))
 
     def ahead(self, rows: Rows, first: int, count: int, coefficients: Coefficients) -> tuple[Mask, Floats]:
         """
@@ -198,7 +219,8 @@ class Template:
         Returns whether one more placement is possible, and the plain score it would get, both
         `(len(rows), count)`. Only for templates that `can_run`.
         """
-        view = View(self.cluster, rows).steps(first, count, self.request, coefficients)
+        nodes = View(self.cluster, rows, is_future=coefficients == PIPELINE)
+        view = nodes.steps(first, count, self.request, coefficients)
         idle, future = self.fits(view)
         passes = self.near.test(self.task, view) & (idle if coefficients == ALLOCATE else future)
         plain = np.repeat(self.static.plain[rows], count) + self.near.rate(self.task, view) + self.all.plain[view.rows]

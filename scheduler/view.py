@@ -26,9 +26,18 @@ class View:
     Amounts are in the units of `scheduler.state.dimensions`. What a view returns is not to be changed.
     """
 
-    def __init__(self, cluster: Cluster, rows: Rows, ahead: tuple[Request, Coefficients, Floats] | None = None) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        rows: Rows,
+        ahead: tuple[Request, Coefficients, Floats] | None = None,
+        *,
+        is_future: bool = False,
+    ) -> None:
         self.cluster = cluster
         self.rows = rows
+        self.is_future = is_future
+        """Whether the question is about room that is still being released."""
         self._ahead = ahead
 
     def __len__(self) -> int:
@@ -46,7 +55,8 @@ class View:
         The result has `len(self) * count` rows: all steps of the first node, then those of the second ...
         """
         taken = np.tile(np.arange(first, first + count, dtype=np.float64), len(self.rows))
-        return View(self.cluster, np.repeat(self.rows, count), (request, coefficients, taken))
+        ahead = (request, coefficients, taken)
+        return View(self.cluster, np.repeat(self.rows, count), ahead, is_future=self.is_future)
 
     @cached_property
     def _dynamic(self) -> Floats:
@@ -71,6 +81,11 @@ class View:
     def used(self) -> Floats:
         """What tasks hold, releasing ones included, pipelined ones not."""
         return self._block(0)
+
+    @property
+    def staying(self) -> Floats:
+        """Used, without what is about to become free where the question is about that."""
+        return self.used - self.releasing if self.is_future else self.used
 
     @property
     def releasing(self) -> Floats:

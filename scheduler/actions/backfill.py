@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scheduler.fiterrors import everywhere
+import numpy as np
+
+from scheduler.fiterrors import FitErrors, everywhere, examine
 from scheduler.placement import choose
 
 if TYPE_CHECKING:
     from scheduler.session import Session
+    from scheduler.state.dimensions import Mask
     from scheduler.state.job import Job
     from scheduler.state.task import Task
+    from scheduler.statement import Statement
+    from scheduler.template import Template
+
+OUT_OF_REACH = "no node is within the network topology that the job allows"
 
 
 def backfill(session: Session) -> None:
@@ -18,22 +25,46 @@ def backfill(session: Session) -> None:
     for job in _jobs(session):
         if session.expired():
             return
-        statement = session.statement()
-        for task in session.sorted_tasks([task for task in job.pending.values() if _is_ours(task)]):
-            reason = session.pre_predicate(task)
-            if reason is not None:
-                session.set_fit_error(task, everywhere(reason, len(session.nodes)))
-                continue
-            template = session.template(task)
-            choice = choose(template, (task,), loose=session.loose)
-            if not choice.rows:
-                session.set_fit_error(task, session.examine(template, task))
-                continue
-            statement.place((task,), [session.nodes[choice.rows[0]]], choice.status)
-        if session.job_ready(job):
-            statement.commit()
-        else:
-            statement.keep()
+        with session.nominations.lifted(job.id):
+            _fill(session, job)
+
+
+def _fill(session: Session, job: Job) -> None:
+    """Place the pods of one job."""
+    statement = session.statement()
+    for task in session.sorted_tasks([task for task in job.pending.values() if _is_ours(task)]):
+        errors = _place(session, task, statement)
+        if errors is not None:
+            session.set_fit_error(task, errors)
+    if session.job_ready(job):
+        statement.commit()
+    else:
+        statement.keep()
+
+
+def _place(session: Session, task: Task, statement: Statement) -> FitErrors | None:
+    """Put a task on the best node that takes it; why none does, or None."""
+    reason = session.pre_predicate(task)
+    if reason is not None:
+        return everywhere(reason, len(session.nodes))
+    within = session.topology.allowed(task)
+    if within is not None and not within.any():
+        return FitErrors(base=OUT_OF_REACH)
+    template = session.template(task)
+    sampling = session.memory.sampling
+    found = sampling.limit(template, task, within, session.loose) if sampling is not None else within
+    choice = choose(template, (task,), found, session.loose)
+    if not choice.rows:
+        return _examine(session, template, task, within)
+    refusal = statement.place((task,), [session.nodes[choice.rows[0]]], choice.status)
+    return FitErrors({refusal: 1}, 1) if refusal is not None else None
+
+
+def _examine(session: Session, template: Template, task: Task, within: Mask | None) -> FitErrors:
+    if within is None:
+        return session.examine(template, task)
+    loose = tuple(session.loose.filters) if session.loose is not None else ()
+    return examine(template, task, np.flatnonzero(within), loose)
 
 
 def _is_ours(task: Task) -> bool:

@@ -5,10 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scheduler.ordering import RankedQueue
+from scheduler.state.status import Status
 
 if TYPE_CHECKING:
     from scheduler.session import Session
     from scheduler.state.job import Job
+
+_STANDING = (Status.BOUND, Status.BINDING, Status.RUNNING)
+"""A job with such pods was let in before, whatever became of its phase: asking again would count them twice."""
 
 
 def enqueue(session: Session) -> None:
@@ -25,7 +29,7 @@ def enqueue(session: Session) -> None:
         if not jobs:
             continue
         job = jobs.pop()
-        if not job.asks_for_minimum or session.job_enqueueable(job):
+        if not job.asks_for_minimum or job.count(_STANDING) or session.job_enqueueable(job):
             session.job_enqueued(job)
             session.phases[job.id] = "Inqueue"
         queues.push(queue)

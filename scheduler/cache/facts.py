@@ -10,16 +10,19 @@ import logging
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
+from scheduler.cache.hypernodes import apply_hypernode, warn_of_policies
 from scheduler.cache.shapes import Shapes
+from scheduler.cache.surroundings import Surroundings
 from scheduler.cache.translate import allocatable_of, status_of, task_of, unix_seconds
 from scheduler.state.cluster import Cluster
 from scheduler.state.job import Job
-from scheduler.state.status import ALLOCATED, Status
+from scheduler.state.status import ALLOCATED, EVICTABLE, Status
 
 if TYPE_CHECKING:
     from generated.core.v1 import Node, Pod
     from generated.scheduling.v1 import PriorityClass
     from generated.scheduling.v1beta1 import PodGroup, Queue
+    from generated.topology.v1alpha1 import HyperNode
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +45,14 @@ class Facts:
             "PodGroup": self._pod_group,
             "Queue": self._queue,
             "PriorityClass": self._priority_class,
+            "HyperNode": self._hypernode,
+            **Surroundings(cluster).appliers,
         }
+
+    @property
+    def kinds(self) -> Collection[str]:
+        """The kinds of objects that make the state."""
+        return self._appliers.keys()
 
     def apply(self, change: Change) -> None:
         """Take in one change."""
@@ -66,6 +76,9 @@ class Facts:
             if known.status in ALLOCATED and not new.spec.node_name and status_of(new) is Status.PENDING:
                 known.pod = new  # our own bind is on its way
                 return
+            if known.status is Status.RELEASING and status_of(new) in EVICTABLE:
+                known.pod = new  # our own eviction is on its way: no pod ceases to be deleted
+                return
             self._forget(known.uid)
         if old is not None and old.metadata.uid != new.metadata.uid:
             self._forget(old.metadata.uid)
@@ -80,11 +93,11 @@ class Facts:
             self.cluster.remove_job(task.job)
 
     def unbound(self, uid: str) -> None:
-        """A bind failed: the pod waits again, unless news of it came meanwhile."""
+        """A bind or an eviction failed: the pod is again as the server says, unless news of it came meanwhile."""
         task = self.cluster.tasks.get(uid)
-        if task is not None and task.status is Status.BINDING and task.pod is not None:
+        if task is not None and task.status in {Status.BINDING, Status.RELEASING} and task.pod is not None:
             self._forget(uid)
-            self.cluster.add_task(task_of(task.pod, self._shapes))
+            self.cluster.add_task(task_of(task.pod, self._shapes), task.pod.spec.node_name)
 
     # Nodes.
 
@@ -96,6 +109,9 @@ class Facts:
         if old is not None and _looks_same(old, new):
             return
         self.cluster.set_node(new, allocatable_of(new))
+
+    def _hypernode(self, old: HyperNode | None, new: HyperNode | None) -> None:
+        apply_hypernode(self.cluster, old, new)
 
     # Jobs and queues.
 
@@ -111,6 +127,7 @@ class Facts:
                 self.cluster.set_job_queue(job, "")
                 self.cluster.remove_job(job_id)
             return
+        warn_of_policies(old, new)
         job = self.cluster.job(job_id)
         if job.uid != new.metadata.uid:
             # Afterwards the phase is this scheduler's own word, and what comes back is an echo of it.

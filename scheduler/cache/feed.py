@@ -2,33 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from generated.core.v1 import NODES, PODS, Pod
+from api.poddecoding import pod_decoder
+from generated.apps.v1 import REPLICA_SETS, STATEFUL_SETS
+from generated.core.v1 import (
+    NAMESPACES,
+    NODES,
+    PERSISTENT_VOLUME_CLAIMS,
+    PODS,
+    REPLICATION_CONTROLLERS,
+    SERVICES,
+    Pod,
+)
 from generated.scheduling.v1 import PRIORITY_CLASSES
 from generated.scheduling.v1beta1 import POD_GROUPS, QUEUES
+from generated.topology.v1alpha1 import HYPER_NODES
+from runtime.handlers import Filtered
 from runtime.informer import Informer
 from runtime.informers import Informers
-from runtime.interning import InterningDecoder
 from runtime.rbac import READ, Rule
-
-POD_PARTS = (
-    "spec.containers",
-    "spec.initContainers",
-    "spec.affinity",
-    "spec.tolerations",
-    "spec.volumes",
-    "spec.topologySpreadConstraints",
-)
-"""Spec parts that the pods of a template share."""
+from runtime.resource import Resource
+from scheduler.cache.selection import Selection
 
 RULES = (
-    Rule("", ("pods", "nodes"), READ),
+    Rule(
+        "",
+        ("namespaces", "nodes", "persistentvolumeclaims", "pods", "replicationcontrollers", "services"),
+        READ,
+    ),
+    Rule("apps", ("replicasets", "statefulsets"), READ),
     Rule("scheduling.k8s.io", ("priorityclasses",), READ),
     Rule("scheduling.volcano.sh", ("podgroups", "queues"), READ),
+    Rule("topology.volcano.sh", ("hypernodes",), READ),
 )
+
+RESOURCES: tuple[Resource[Any], ...] = (
+    NAMESPACES,
+    PERSISTENT_VOLUME_CLAIMS,
+    SERVICES,
+    REPLICATION_CONTROLLERS,
+    REPLICA_SETS,
+    STATEFUL_SETS,
+    QUEUES,
+    PRIORITY_CLASSES,
+    HYPER_NODES,
+    NODES,
+    POD_GROUPS,
+    PODS,
+)
+"""What can be watched. What is watched are those of them whose kinds the state is made of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +72,42 @@ class _Handler:
         self.push((self.kind, obj, None))
 
 
-def feed(informers: Informers, push: Callable[[tuple[str, Any, Any]], None]) -> Iterable[Informer[Any]]:
-    """Watch everything that scheduling reads; gives the informers, to wait for."""
-    watched: list[Informer[Any]] = [
-        informers.of(QUEUES),
-        informers.of(PRIORITY_CLASSES),
-        informers.of(NODES),
-        informers.of(POD_GROUPS),
-        informers.of(PODS, decoder=InterningDecoder(Pod, intern=POD_PARTS)),
-    ]
-    for informer in watched:
-        informer.add_handler(_Handler(informer.resource.kind, push))
+class _PodHandler(Filtered[Pod]):
+    """A pod that is gone always passes: what is known of it may be older than what made it ours."""
+
+    def __init__(self, accepts: Callable[[Pod], bool], handler: _Handler) -> None:
+        super().__init__(accepts, handler)
+        self._all = handler
+
+    def on_delete(self, obj: Pod) -> None:
+        self._all.on_delete(obj)
+
+
+def feed(
+    informers: Informers,
+    push: Callable[[tuple[str, Any, Any]], None],
+    kinds: Collection[str],
+    selection: Selection | None = None,
+) -> Mapping[str, Informer[Any]]:
+    """Watch the kinds, as far as `selection` admits their objects; gives the informers by kind, to wait for."""
+    chosen = selection if selection is not None else Selection()
+    watched: dict[str, Informer[Any]] = {}
+    for resource in RESOURCES:
+        if resource.kind not in kinds:
+            continue
+        decoder = pod_decoder() if resource is PODS else None
+        informer = informers.of(resource, decoder=decoder)
+        informer.add_handler(_handler(resource, push, chosen))
+        watched[resource.kind] = informer
     return watched
+
+
+def _handler(resource: Resource[Any], push: Callable[[tuple[str, Any, Any]], None], selection: Selection) -> Any:
+    handler = _Handler(resource.kind, push)
+    if resource is PODS:
+        return _PodHandler(selection.admits_pod, handler)
+    if resource is NODES:
+        return Filtered(selection.admits_node, handler)
+    if resource is POD_GROUPS:
+        return Filtered(selection.admits_pod_group, handler)
+    return handler

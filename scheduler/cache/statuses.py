@@ -121,7 +121,7 @@ class TaskStatuses:
     """Per pod (by uid): the last word on why it waits."""
 
     def __init__(self) -> None:
-        self._told: dict[str, tuple[str, str, str, float]] = {}
+        self._told: dict[str, tuple[str, str, str | None, float]] = {}
 
     def offer(self, found: TaskOutcome, now: float) -> bool:
         """Whether a pod must hear this; remembers it as told."""

@@ -21,9 +21,11 @@ from runtime import timestamps
 from runtime.errors import ApiError, Conflict, ConnectionFailed, NotFound
 from runtime.patches import MergePatch, StrategicPatch
 from runtime.rbac import Rule
+from scheduler.cache.evictions import Evictions
 from scheduler.cache.statuses import GroupStatus, GroupStatuses, TaskStatuses
-from scheduler.decisions import Bind, Evict
+from scheduler.decisions import Bind
 from scheduler.messages import READY
+from scheduler.publishing import BIND, BOUND, PRE_BOUND, observe_stage, observe_task
 
 if TYPE_CHECKING:
     from generated.clients.clientset import Clientset
@@ -65,11 +67,13 @@ class Writers:
         self._events = events
         self._unbound = unbound
         self._clock = clock
+        self._evictions = Evictions(clients, events, failed=unbound, clock=clock)
         self._binds: asyncio.Queue[Bind] = asyncio.Queue()
         self._others: asyncio.Queue[Callable[[], Awaitable[None]]] = asyncio.Queue()
         self._groups = GroupStatuses()
         self._tasks = TaskStatuses()
         self._pod_groups: dict[str, PodGroup] = {}
+        self._refusals: dict[str, str] = {}
         self.bound = 0
         """Binds that the server accepted."""
         self.running = 0
@@ -112,7 +116,9 @@ class Writers:
                 self._tasks.forget(decision.task.uid)
                 self._binds.put_nowait(decision)
             else:
-                self._others.put_nowait(_bound_to(self._evict, decision))
+                self._others.put_nowait(_bound_to(self._evictions.evict, decision))
+        for lapse in result.outcome.lapses:
+            self._evictions.tell(lapse)
         now = self._clock()
         for job in result.outcome.jobs:
             self._tell_group(job, now)
@@ -124,6 +130,8 @@ class Writers:
 
     async def _bind(self, bind: Bind) -> None:
         task = bind.task
+        begun = self._clock()
+        observe_task(task, PRE_BOUND, begun)
         try:
             await self._clients.core_v1.pods.bind(task.name, task.namespace, bind.node, uid=task.uid)
         except NotFound:
@@ -133,11 +141,13 @@ class Writers:
         except _EXPECTED as error:
             await self._bind_failed(bind, error)
             return
+        observe_stage(BIND, self._clock() - begun)
         self._bound(bind)
 
     def _bound(self, bind: Bind) -> None:
         self.bound += 1
         task = bind.task
+        observe_task(task, BOUND, self._clock())
         if task.pod is not None:
             text = f"Successfully assigned {task.key} to {bind.node}"
             self._events.normal(PODS, task.pod, names.PodReason.SCHEDULED, text)
@@ -160,21 +170,6 @@ class Writers:
             return False
         return pod.metadata.uid == bind.task.uid and pod.spec.node_name == bind.node
 
-    # Evictions.
-
-    async def _evict(self, evict: Evict) -> None:
-        task = evict.task
-        if task.pod is not None:
-            text = f"Pod is evicted, because of {evict.reason}"
-            self._events.warning(PODS, task.pod, names.PodReason.EVICT, text)
-        try:
-            await self._clients.core_v1.pods.delete(task.name, task.namespace, uid=task.uid)
-        except NotFound:
-            return
-        except _EXPECTED as error:
-            log.warning("eviction failed pod=%s error=%s", task.key, error)
-            self._unbound(task.uid)
-
     # Statuses.
 
     def _tell_group(self, found: JobOutcome, now: float) -> None:
@@ -183,12 +178,21 @@ class Writers:
             return
         uid = group.metadata.uid
         self._pod_groups[uid] = group
+        self._tell_refusal(uid, group, found.refusal)
         if self._groups.offer(uid, GroupStatus.of(found), now):
             self._others.put_nowait(_bound_to(self._write_group, uid))
             if found.event:
                 self._events.warning(POD_GROUPS, group, names.PodGroupReason.UNSCHEDULABLE, found.event)
             elif found.phase == PodGroupPhase.RUNNING:
                 self._events.normal(POD_GROUPS, group, names.PodGroupReason.SCHEDULED, READY)
+
+    def _tell_refusal(self, uid: str, group: PodGroup, refusal: str) -> None:
+        """Say why a job is not let into its queue, once for each reason."""
+        if not refusal:
+            self._refusals.pop(uid, None)
+        elif self._refusals.get(uid) != refusal:
+            self._refusals[uid] = refusal
+            self._events.normal(POD_GROUPS, group, names.PodGroupReason.UNSCHEDULABLE, refusal)
 
     async def _write_group(self, uid: str) -> None:
         while (status := self._groups.next(uid)) is not None:
@@ -218,7 +222,7 @@ class Writers:
         if not await self._set_condition(found.task, found.reason, found.message, found.nominated):
             self._tasks.forget(found.task.uid)
 
-    async def _set_condition(self, task: Task, reason: str, message: str, nominated: str) -> bool:
+    async def _set_condition(self, task: Task, reason: str, message: str, nominated: str | None) -> bool:
         condition = core_apply.PodCondition(
             type="PodScheduled",
             status="False",
@@ -227,7 +231,8 @@ class Writers:
             last_transition_time=timestamps.format_seconds(timestamps.now(self._clock)),
         )
         status = core_apply.PodStatus(conditions=[condition])
-        if nominated:
+        if nominated != "":
+            # None takes a name away that is no longer true.
             status.nominated_node_name = nominated
         try:
             await self._clients.core_v1.pods.patch_status(

@@ -17,7 +17,7 @@ from scheduler.state.dimensions import PODS
 from scheduler.view import View
 
 if TYPE_CHECKING:
-    from generated.core.v1 import Taint
+    from generated.core.v1 import NodeSelectorTerm, Taint
     from scheduler.state.facets import Facet
     from scheduler.state.node import Node
     from scheduler.state.task import Task
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 POD_NUMBER = Refusal(Code.UNSCHEDULABLE, "node(s) pod number exceeded")
 UNSCHEDULABLE = Refusal(Code.UNRESOLVABLE, "node(s) were unschedulable")
 NODE_AFFINITY = Refusal(Code.UNRESOLVABLE, "node(s) didn't match Pod's node affinity/selector")
+NAMES_CONFLICT = Refusal(Code.UNRESOLVABLE, "plugin NodeAffinity pre-predicates failed pod affinity terms conflict")
 TAINTS = Refusal(Code.UNRESOLVABLE, "node(s) had untolerated taint(s)")
 
 
@@ -56,6 +57,31 @@ def has_node_selection(task: Task) -> bool:
     return bool(spec.node_selector) or (
         affinity is not None and affinity.required_during_scheduling_ignored_during_execution is not None
     )
+
+
+def names_conflict(task: Task) -> bool:
+    """Whether every required term wants the node to have two names at once."""
+    affinity = task.shape.spec.affinity
+    node_affinity = affinity.node_affinity if affinity else None
+    required = node_affinity.required_during_scheduling_ignored_during_execution if node_affinity else None
+    if required is None or not required.node_selector_terms:
+        return False
+    return all(_has_no_name(term) for term in required.node_selector_terms)
+
+
+def _has_no_name(term: NodeSelectorTerm) -> bool:
+    wanted = [
+        set(requirement.values)
+        for requirement in term.match_fields
+        if requirement.key == "metadata.name" and requirement.operator == "In"
+    ]
+    return bool(wanted) and not set.intersection(*wanted)
+
+
+def nowhere(task: Task, view: View) -> Verdicts:
+    """Refuses every node."""
+    del task
+    return np.ones(len(view), dtype=np.int32)
 
 
 def node_affinity(task: Task, view: View) -> Verdicts:

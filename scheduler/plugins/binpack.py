@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from scheduler.arguments import Declared, Type
 from scheduler.effects import Effect, Score
 from scheduler.plugin import Plugin
 from scheduler.state.dimensions import MIN_RESOURCE, Floats
@@ -15,6 +16,7 @@ from scheduler.view import View
 if TYPE_CHECKING:
     from scheduler.arguments import Arguments
     from scheduler.session import Session
+    from scheduler.state.cluster import Cluster
     from scheduler.state.task import Task
 
 log = logging.getLogger(__name__)
@@ -27,6 +29,13 @@ class BinPack(Plugin):
 
     name = "binpack"
     outlives_session = True
+    declares: ClassVar[Declared] = {
+        "binpack.weight": Type.INT,
+        "binpack.cpu": Type.INT,
+        "binpack.memory": Type.INT,
+        "binpack.resources": Type.TEXT,
+        "binpack.resources.*": Type.INT,
+    }
 
     def __init__(self, arguments: Arguments) -> None:
         super().__init__(arguments)
@@ -40,6 +49,7 @@ class BinPack(Plugin):
         keys = {"cpu": "binpack.cpu", "memory": "binpack.memory"}
         keys |= {name: f"binpack.resources.{name}" for name in listed if name}
         self.weights = {name: self._resource_weight(key) for name, key in keys.items()}
+        self._has_warned = False
 
     def _resource_weight(self, key: str) -> int:
         weight = self.arguments.int(key, 1)
@@ -47,6 +57,7 @@ class BinPack(Plugin):
 
     def on_session_open(self, session: Session) -> None:
         """Register the score; a weight of 0 registers nothing."""
+        self._warn_of_unknown(session.cluster)
         if self.weight:
             session.add_score(
                 Score(
@@ -59,6 +70,16 @@ class BinPack(Plugin):
                 )
             )
 
+    def _warn_of_unknown(self, cluster: Cluster) -> None:
+        """Say once which listed resources no node has: they are misspelt, or not there yet."""
+        if self._has_warned or not cluster.nodes:
+            return
+        self._has_warned = True
+        for name in self.weights:
+            column = cluster.dimensions.get(name)
+            if column is None or not cluster.columns.allocatable[column].any():
+                log.warning("resource unknown plugin=%s binpack.resources=%s: no node has it", self.name, name)
+
     def rate(self, task: Task, view: View) -> Floats:
         """0..100 a node: 100 * sum((used + request) * weight / capacity) / sum(weight)."""
         shares = np.zeros(len(view))
@@ -70,7 +91,7 @@ class BinPack(Plugin):
             if asked < MIN_RESOURCE or column is None:
                 continue
             weights += weight
-            capacity, after = view.allocatable[column], view.used[column] + asked
+            capacity, after = view.allocatable[column], view.staying[column] + asked
             counts = (capacity > 0.0) & (weight > 0)
             over |= counts & (after > capacity)
             shares += np.where(counts, after * weight / np.where(counts, capacity, 1.0), 0.0)

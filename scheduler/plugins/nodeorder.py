@@ -5,10 +5,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
+from scheduler.arguments import Declared, Type
 from scheduler.effects import DefaultNormaliser, Effect, Normaliser, Score
-from scheduler.kube import scores
+from scheduler.kube import scores, spread
+from scheduler.kube.interpod import Preferences, SpanNormaliser
 from scheduler.plugin import Plugin
 from scheduler.state.dimensions import Floats
 from scheduler.view import View
@@ -16,7 +18,9 @@ from scheduler.view import View
 if TYPE_CHECKING:
     from scheduler.arguments import Arguments
     from scheduler.session import Session
+    from scheduler.state.cluster import Cluster
     from scheduler.state.task import Task
+    from scheduler.tracks import ScoreTrack
 
 log = logging.getLogger(__name__)
 
@@ -30,8 +34,13 @@ class _Row:
     effect: Effect
     normaliser: Normaliser | None = None
     applies: Callable[[Task], bool] | None = None
+    among: bool = False
+    track: Callable[[Task, Cluster], ScoreTrack | None] | None = None
 
 
+_NODE_AFFINITY = "spec.affinity.node_affinity"
+_HARD_WEIGHT = "interpodaffinity.hardPodAffinityWeight"
+_MAX_HARD_WEIGHT = 100
 _SCORES = (
     _Row(
         "imagelocality", 1, scores.image_locality,
@@ -43,14 +52,27 @@ _SCORES = (
         "balancedresource", 1, scores.balanced_allocation, ("request",), Effect.COLUMNS, applies=scores.wants_balance
     ),
     _Row(
-        "nodeaffinity", 2, scores.node_affinity, ("spec.affinity.node_affinity",), Effect.STATIC,
+        "nodeaffinity", 2, scores.node_affinity, (_NODE_AFFINITY,), Effect.STATIC,
         DefaultNormaliser(), scores.has_preferences,
     ),
     _Row(
         "tainttoleration", 3, scores.taint_toleration, ("spec.tolerations",), Effect.STATIC,
         DefaultNormaliser(reverse=True),
     ),
+    _Row(
+        "podtopologyspread", 2, spread.rate,
+        ("pods", "spec.topology_spread_constraints", "spec.tolerations", "spec.node_selector", _NODE_AFFINITY),
+        Effect.ALL, spread.SpreadNormaliser(), spread.has_soft, among=True, track=spread.track_rate,
+    ),
 )  # fmt: skip
+
+
+def _pod_affinity(preferences: Preferences) -> _Row:
+    return _Row(
+        "podaffinity", 2, preferences.rate,
+        ("pods", "spec.affinity.pod_affinity", "spec.affinity.pod_anti_affinity"),
+        Effect.ALL, SpanNormaliser(), preferences.applies, track=preferences.track,
+    )  # fmt: skip
 
 
 class NodeOrder(Plugin):
@@ -58,10 +80,32 @@ class NodeOrder(Plugin):
 
     name = "nodeorder"
     outlives_session = True
+    declares: ClassVar[Declared | None] = {
+        "imagelocality.weight": Type.INT,
+        "leastrequested.weight": Type.INT,
+        "mostrequested.weight": Type.INT,
+        "balancedresource.weight": Type.INT,
+        "nodeaffinity.weight": Type.INT,
+        "tainttoleration.weight": Type.INT,
+        "podtopologyspread.weight": Type.INT,
+        "podaffinity.weight": Type.INT,
+        _HARD_WEIGHT: Type.INT,
+    }
 
     def __init__(self, arguments: Arguments) -> None:
         super().__init__(arguments)
-        self.scores = [score for row in _SCORES if (score := self._score(row)) is not None]
+        rows = (*_SCORES, _pod_affinity(Preferences(self._hard_weight())))
+        self.scores = [score for row in rows if (score := self._score(row)) is not None]
+
+    def _hard_weight(self) -> int:
+        weight = self.arguments.int(_HARD_WEIGHT, 0)
+        if 0 <= weight <= _MAX_HARD_WEIGHT:
+            return weight
+        log.warning(
+            "argument refused plugin=%s %s=%d: it must be between 0 and %d; using 0",
+            self.name, _HARD_WEIGHT, weight, _MAX_HARD_WEIGHT,
+        )  # fmt: skip
+        return 0
 
     def _score(self, row: _Row) -> Score | None:
         key = f"{row.argument}.weight"
@@ -79,6 +123,8 @@ class NodeOrder(Plugin):
             effect=row.effect,
             normaliser=row.normaliser,
             applies=row.applies,
+            among=row.among,
+            track=row.track,
         )
 
     def on_session_open(self, session: Session) -> None:

@@ -13,14 +13,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from scheduler.state.account import empty, present
+from scheduler.state.claims import Claims
 from scheduler.state.columns import NodeColumns
 from scheduler.state.dimensions import Coefficients, Dimensions, Floats, Rows
 from scheduler.state.facets import Facet, Facets
+from scheduler.state.hypernode import HyperNodes
 from scheduler.state.job import Job
 from scheduler.state.node import Node
 from scheduler.state.queue import Queue
-from scheduler.state.status import ALLOCATED, OFF_NODE, Status
+from scheduler.state.sight import Sight
+from scheduler.state.status import OFF_NODE, Status
 from scheduler.state.touched import Touched
+from scheduler.state.workloads import Workloads
 
 if TYPE_CHECKING:
     from generated.core.v1 import Node as NodeObject
@@ -54,11 +59,15 @@ class Cluster:
         self.jobs: dict[str, Job] = {}
         self.queues: dict[str, Queue] = {}
         self.tasks: dict[str, Task] = {}
+        self.claims = Claims()
+        self.workloads = Workloads()
+        self.sight = Sight(self.tasks, self.workloads)
         self.touched = Touched()
         self.changed_jobs: set[str] = set()
         self.version = 0
         self._renumber = False
         self._facets = Facets()
+        self.hypernodes = HyperNodes()
 
     # Nodes.
 
@@ -70,8 +79,10 @@ class Cluster:
             node = self.node_by_name[obj.metadata.name] = Node(obj.metadata.name)
         if node.object is None:
             self._renumber = True
+        if node.object is None or node.labels != obj.metadata.labels:
+            self.hypernodes.see_node(node.name)
         node.object, node.allocatable = obj, allocatable
-        self._learn(allocatable)
+        self.learn(allocatable)
         if node.row >= 0:
             self._offer(node)
             self.touched.changed.extend((node.row,))
@@ -84,6 +95,7 @@ class Cluster:
             return
         self.version += 1
         self._renumber = True
+        self.hypernodes.see_node(name)
         node.object, node.allocatable = None, {}
         self._drop_empty_placeholder(node)
 
@@ -93,6 +105,7 @@ class Cluster:
 
     def settle(self) -> None:
         """Bring the numbering of columns up to date after nodes came or went. Call before a session."""
+        self.sight.settle()
         if not self._renumber:
             return
         self._renumber = False
@@ -108,6 +121,7 @@ class Cluster:
             self._offer(real[row])
             self._recount(real[row])
         self.touched.renumbered()
+        self.sight.renumbered()
 
     def _offer(self, node: Node) -> None:
         column = self.columns.allocatable[:, node.row]
@@ -123,8 +137,8 @@ class Cluster:
             column += task.request.effect(self.dimensions, coefficients(task.status, in_kube=task.in_kube))
         self.columns.dynamic[:, node.row] = column
 
-    def _learn(self, amounts: Mapping[str, float]) -> None:
-        """Number the names, and widen every row that is kept when some are new."""
+    def learn(self, amounts: Mapping[str, float]) -> None:
+        """Number the names, and widen every row that is kept when some are new. Not during a session."""
         for name in amounts:
             self.dimensions.column(name)
         width = len(self.dimensions)
@@ -132,9 +146,9 @@ class Cluster:
             return
         self.columns.widen()
         for job in self.jobs.values():
-            job.allocated = np.pad(job.allocated, (0, width - len(job.allocated)))
+            job.widen(width)
         for queue in self.queues.values():
-            queue.allocated = np.pad(queue.allocated, (0, width - len(queue.allocated)))
+            queue.widen(width)
 
     # Jobs and queues.
 
@@ -143,7 +157,7 @@ class Cluster:
         job = self.jobs.get(job_id)
         if job is None:
             job = self.jobs[job_id] = Job(job_id)
-            job.allocated = np.zeros(len(self.dimensions))
+            job.account = empty(self.columns.width)
         return job
 
     def queue(self, name: str) -> Queue:
@@ -151,7 +165,7 @@ class Cluster:
         queue = self.queues.get(name)
         if queue is None:
             queue = self.queues[name] = Queue(name)
-            queue.allocated = np.zeros(len(self.dimensions))
+            queue.account = empty(self.columns.width)
         return queue
 
     def set_job_queue(self, job: Job, name: str) -> None:
@@ -163,12 +177,12 @@ class Cluster:
         if job.queue:
             old = self.queue(job.queue)
             del old.jobs[job.id]
-            old.allocated -= job.allocated
+            old.account = old.account - job.account
         job.queue = name
         if name:
             new = self.queue(name)
             new.jobs[job.id] = job
-            new.allocated += job.allocated
+            new.account = new.account + job.account
 
     def remove_job(self, job_id: str) -> None:
         """Forget a job that has neither PodGroup nor tasks; one that has is kept."""
@@ -184,15 +198,16 @@ class Cluster:
     def add_task(self, task: Task, node_name: str = "") -> None:
         """Take in a pod under its present status, on its node if it has one."""
         self.version += 1
-        self._learn(task.request.amounts)
+        self.learn(task.request.amounts)
+        self.sight.learn(task.shape)
         self.tasks[task.uid] = task
         if task.job:
             job = self.job(task.job)
             self.changed_jobs.add(job.id)
             job.tasks[task.uid] = task
+            _regroup(job)
             job.enter(task, task.status, 1)
-            if task.status in ALLOCATED:
-                self.hold(job, task.request.row(self.dimensions))
+            self.book(job, present(task, task.request.row(self.dimensions)))
         if node_name and task.status not in OFF_NODE:
             self._stand(task, node_name)
 
@@ -202,6 +217,7 @@ class Cluster:
             node = self.node_by_name[node_name] = Node(node_name)
         task.node, task.in_kube = node, True
         node.tasks[task.key] = task
+        self.sight.shift((task,), (node,), 1, live=task.status is not Status.RELEASING)
         if node.row >= 0:
             effect = task.request.effect(self.dimensions, coefficients(task.status, in_kube=True))
             self.columns.dynamic[:, node.row] += effect
@@ -216,9 +232,9 @@ class Cluster:
         job = self.jobs.get(task.job)
         if job is not None and job.tasks.pop(uid, None) is not None:
             self.changed_jobs.add(job.id)
+            _regroup(job)
             job.enter(task, task.status, -1)
-            if task.status in ALLOCATED:
-                self.hold(job, -task.request.row(self.dimensions))
+            self.book(job, -present(task, task.request.row(self.dimensions)))
         self.leave(task)
         return task
 
@@ -228,6 +244,8 @@ class Cluster:
         if node is None or node.tasks.get(task.key) is not task:
             return
         del node.tasks[task.key]
+        if task.in_kube:
+            self.sight.shift((task,), (node,), -1, live=task.status is not Status.RELEASING)
         if node.row >= 0:
             effect = task.request.effect(self.dimensions, coefficients(task.status, in_kube=task.in_kube))
             self.columns.dynamic[:, node.row] -= effect
@@ -236,11 +254,12 @@ class Cluster:
             self.touched.moved.extend((node.row,))
         self._drop_empty_placeholder(node)
 
-    def hold(self, job: Job, row: Floats) -> None:
-        """Add to what a job, and its queue, hold."""
-        job.allocated += row
+    def book(self, job: Job, change: Floats) -> None:
+        """Add a change to the account of a job, and to that of its queue."""
+        job.account = job.account + change
         if job.queue:
-            self.queues[job.queue].allocated += row
+            queue = self.queues[job.queue]
+            queue.account = queue.account + change
 
     # Properties of nodes.
 
@@ -261,3 +280,8 @@ class Cluster:
         wanted[mine] = True
         mates = np.flatnonzero((wanted & has_it)[facet.numbers])
         return np.union1d(mates, rows)
+
+
+def _regroup(job: Job) -> None:
+    if job.grouping is not None:
+        job.grouping.is_stale = True

@@ -27,6 +27,8 @@ class Facet:
         self._read = read
         self._known: dict[Hashable, int] = {}
         self._position = 0
+        self._judged = -1
+        self._distinct = False
         self.values: list[Hashable] = []
         self.numbers: Numbers = np.zeros(0, dtype=np.intp)
 
@@ -40,6 +42,21 @@ class Facet:
             for row in rows.tolist():
                 self.numbers[row] = self._number(nodes[row])
         return self
+
+    def is_distinct(self) -> bool:
+        """Whether no two nodes share a value; those whose value is None don't count."""
+        if self._judged != self._position:
+            self._judged = self._position
+            sizes = np.bincount(self.numbers, minlength=len(self.values))
+            missing = self.number_of(None)
+            if missing is not None:
+                sizes[missing] = 0
+            self._distinct = bool((sizes <= 1).all())
+        return self._distinct
+
+    def number_of(self, value: Hashable) -> int | None:
+        """The number of a value, None when no node ever had it."""
+        return self._known.get(value)
 
     def _number(self, node: Node) -> int:
         value = self._read(node)

@@ -10,32 +10,33 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from scheduler.state.dimensions import Floats
+from scheduler.state.account import Accounted
+from scheduler.state.limits import Numbers, readable
 from scheduler.state.status import Status
 
 if TYPE_CHECKING:
     from generated.scheduling.v1beta1 import PodGroup
+    from scheduler.state.subjob import Grouping
     from scheduler.state.task import Task
 
 _READY = (Status.BOUND, Status.BINDING, Status.RUNNING, Status.ALLOCATED, Status.SUCCEEDED)
 _VALID = (*_READY, Status.PIPELINED, Status.PENDING)
 
 
-class Job:
+class Job(Accounted):
     """
     A PodGroup and its pods. The definitions of the counts are those of scheduler.md 5.5.
 
-    `allocated` is a `(dims,) float64` row: what tasks in allocated statuses ask for. `pending` holds the tasks in
-    that status by uid. `created` is in unix seconds.
+    What its tasks hold and want stands in its account (`Accounted`). `pending` holds the tasks in that status by uid.
+    `created` is in unix seconds. `grouping` are its sub-jobs as far as someone asked for them: see `subjob`.
     """
 
     __slots__ = (
-        "allocated",
+        "_minimum",
         "best_effort_pending",
         "counts",
         "created",
+        "grouping",
         "id",
         "min_available",
         "name",
@@ -52,6 +53,7 @@ class Job:
     )
 
     def __init__(self, job_id: str) -> None:
+        super().__init__()
         self.id = job_id
         self.namespace, _, self.name = job_id.partition("/")
         self.uid = ""
@@ -67,7 +69,8 @@ class Job:
         self.counts = [0] * len(Status)
         self.role_counts: dict[str, list[int]] = {}
         self.best_effort_pending: Counter[str] = Counter()
-        self.allocated: Floats = np.zeros(3)
+        self.grouping: Grouping | None = None
+        self._minimum: tuple[object, Numbers] | None = None
 
     def __repr__(self) -> str:
         return f"<Job {self.id} {self.phase or 'new'}, {len(self.tasks)} tasks>"
@@ -144,6 +147,16 @@ class Job:
     def asks_for_minimum(self) -> bool:
         """Whether the PodGroup names resources that must be free before the job may enter its queue."""
         return self.pod_group is not None and self.pod_group.spec.min_resources is not None
+
+    @property
+    def minimum(self) -> Numbers | None:
+        """These resources; None when none are named, which is not the same as naming nothing."""
+        raw = self.pod_group.spec.min_resources if self.pod_group is not None else None
+        if raw is None:
+            return None
+        if self._minimum is None or self._minimum[0] is not raw:
+            self._minimum = raw, readable(raw, f"minResources of {self.id}")
+        return self._minimum[1]
 
     def ready_deficit(self) -> int:
         """At least this many further placements are needed before the gang can be ready; 0 when it may be."""

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from scheduler.state.account import moved
 from scheduler.state.cluster import Cluster, coefficients
 from scheduler.state.dimensions import Coefficients, Floats, Rows
-from scheduler.state.status import ALLOCATED, OFF_NODE, Status
+from scheduler.state.status import OFF_NODE, Status
 
 if TYPE_CHECKING:
     from scheduler.journal import Journal
@@ -35,6 +36,7 @@ def place(cluster: Cluster, tasks: Sequence[Task], nodes: Sequence[Node], status
     for task, node in zip(tasks, nodes, strict=True):
         task.status, task.node, task.in_kube = status, node, True
         node.tasks[task.key] = task
+    cluster.sight.shift(tasks, nodes, 1, live=True, journal=journal)
 
 
 def _unplace(cluster: Cluster, tasks: Sequence[Task], totals: _Totals) -> None:
@@ -55,8 +57,7 @@ def unplace(cluster: Cluster, tasks: Sequence[Task]) -> None:
     """Take Allocated or Pipelined siblings off their nodes without the journal, by arithmetic (see `cluster`)."""
     first = tasks[0]
     job = cluster.jobs[first.job]
-    if first.status in ALLOCATED:
-        cluster.hold(job, -len(tasks) * first.request.row(cluster.dimensions))
+    _book(cluster, job, first, Status.PENDING, len(tasks))
     for task in tasks:
         job.enter(task, task.status, -1)
         cluster.leave(task)
@@ -81,8 +82,21 @@ def restatus(
         _shift(cluster, tasks, [task.node for task in tasks if task.node is not None], delta, journal)
     if job is not None:
         _count(cluster, job, tasks, status)
+    _count_in_sight(cluster, tasks, old, (status, in_kube), journal)
     for task in tasks:
         task.status, task.in_kube = status, in_kube
+
+
+def _count_in_sight(
+    cluster: Cluster, tasks: Sequence[Task], old: tuple[Status, bool], new: tuple[Status, bool], journal: Journal
+) -> None:
+    """Terms of other pods don't see a pod that this session evicted."""
+    if old[1] == new[1]:
+        return
+    standing = [(task, task.node) for task in tasks if task.node is not None]
+    number, status = (1, new[0]) if new[1] else (-1, old[0])
+    here, nodes = [task for task, _ in standing], [node for _, node in standing]
+    cluster.sight.shift(here, nodes, number, live=status is not Status.RELEASING, journal=journal)
 
 
 def _unrestatus(cluster: Cluster, tasks: Sequence[Task], old: tuple[Status, bool], totals: _Totals | None) -> None:
@@ -122,14 +136,14 @@ def _unshift(cluster: Cluster, rows: Rows | int, saved: Floats) -> None:
 
 
 def _save_totals(cluster: Cluster, job: Job, role: str) -> _Totals:
-    held = cluster.queues[job.queue].allocated.copy() if job.queue else None
-    return job.counts[:], job.role_counts[role][:], job.allocated.copy(), held
+    queued = cluster.queues[job.queue].account if job.queue else None
+    return job.counts[:], job.role_counts[role][:], job.account, queued
 
 
 def _restore_totals(cluster: Cluster, job: Job, role: str, totals: _Totals) -> None:
-    job.counts, job.role_counts[role], job.allocated, held = totals
-    if held is not None:
-        cluster.queues[job.queue].allocated = held
+    job.counts, job.role_counts[role], job.account, queued = totals
+    if queued is not None:
+        cluster.queues[job.queue].account = queued
 
 
 def _count(cluster: Cluster, job: Job, tasks: Sequence[Task], status: Status) -> None:
@@ -143,6 +157,10 @@ def _count(cluster: Cluster, job: Job, tasks: Sequence[Task], status: Status) ->
             del job.pending[task.uid]
         if first.request.is_best_effort:
             job.best_effort_pending[first.role] -= number
-    if (old in ALLOCATED) != (status in ALLOCATED):
-        sign = 1 if status in ALLOCATED else -1
-        cluster.hold(job, sign * number * first.request.row(cluster.dimensions))
+    _book(cluster, job, first, status, number)
+
+
+def _book(cluster: Cluster, job: Job, first: Task, status: Status, number: int) -> None:
+    change = moved(first.status, status, first.request.row(cluster.dimensions), number)
+    if change is not None:
+        cluster.book(job, change)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from scheduler.state.dimensions import Floats
+from scheduler.state.account import Accounted
+from scheduler.state.limits import Limits, limits_of
 
 if TYPE_CHECKING:
     from generated.scheduling.v1beta1 import Queue as QueueObject
@@ -15,23 +14,24 @@ if TYPE_CHECKING:
 ROOT = "root"
 
 
-class Queue:
+class Queue(Accounted):
     """
-    A queue. `allocated` is a `(dims,) float64` row over the queue's own jobs, descendants left out.
+    A queue. Its account (`Accounted`) is the sum over its own jobs, descendants left out.
 
     A queue that is only named by jobs, and doesn't exist, has no `object` and takes no part in a session.
     """
 
-    __slots__ = ("allocated", "created", "jobs", "name", "object", "uid", "weight")
+    __slots__ = ("_limits", "created", "jobs", "name", "object", "uid", "weight")
 
     def __init__(self, name: str) -> None:
+        super().__init__()
         self.name = name
         self.object: QueueObject | None = None
         self.uid = ""
         self.created = 0.0
         self.weight = 1
         self.jobs: dict[str, Job] = {}
-        self.allocated: Floats = np.zeros(3)
+        self._limits: tuple[object, Limits] = None, Limits()
 
     def __repr__(self) -> str:
         return f"<Queue {self.name}, {len(self.jobs)} jobs>"
@@ -42,6 +42,13 @@ class Queue:
         if self.name == ROOT:
             return ""
         return (self.object.spec.parent if self.object is not None else "") or ROOT
+
+    @property
+    def limits(self) -> Limits:
+        """Weight, priority and amounts of the spec; the defaults where the queue doesn't exist."""
+        if self._limits[0] is not self.object:
+            self._limits = self.object, limits_of(self.object) if self.object is not None else Limits()
+        return self._limits[1]
 
     @property
     def reclaimable(self) -> bool:

@@ -33,6 +33,9 @@ _LABELS = tuple(status.name.capitalize() for status in Status)
 ALLOCATED = frozenset({Status.BOUND, Status.BINDING, Status.RUNNING, Status.ALLOCATED})
 """Statuses whose request counts as the job's and queue's allocated amount."""
 
+EVICTABLE = frozenset({Status.BOUND, Status.RUNNING})
+"""Statuses of tasks that may be made to leave."""
+
 COMPLETED = frozenset({Status.SUCCEEDED, Status.FAILED})
 SCHEDULED = frozenset({Status.RUNNING, Status.BOUND, Status.FAILED, Status.SUCCEEDED})
 OFF_NODE = frozenset({Status.PENDING, Status.SUCCEEDED, Status.FAILED})

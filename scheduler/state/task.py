@@ -8,10 +8,14 @@ import msgspec
 
 from scheduler.state.dimensions import Request
 from scheduler.state.status import Status
+from scheduler.state.terms import host_ports, label_keys, looks_at_pods
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     from generated.core.v1 import Pod, PodSpec
     from scheduler.state.node import Node
+    from scheduler.state.profile import Profile
 
 
 class Shape:
@@ -22,14 +26,21 @@ class Shape:
     `templates` the template that each signature gave.
     """
 
-    __slots__ = ("gates", "parts", "request", "spec", "templates")
+    __slots__ = ("claims", "gates", "label_keys", "looks", "parts", "ports", "request", "spec", "templates")
 
     def __init__(self, spec: PodSpec, request: Request) -> None:
         self.spec = spec
         self.request = request
         self.gates = tuple(gate.name for gate in spec.scheduling_gates)
+        self.looks = looks_at_pods(spec)
+        """Whether anything depends on where other pods stand."""
+        self.label_keys = frozenset(label_keys(spec)) if self.looks else frozenset[str]()
+        """The labels that its terms look at, of other pods and of its own."""
+        self.ports = host_ports(spec)
+        self.claims = has_claims(spec)
+        """Whether it needs volume or resource claims, which are each pod's own."""
         self.parts: dict[str, bytes] = {}
-        self.templates: dict[int, Any] = {}
+        self.templates: dict[Hashable, Any] = {}
 
     def part(self, path: str) -> bytes:
         """The encoded value of a spec field such as `affinity.node_affinity`; an absent one is `null`."""
@@ -58,21 +69,26 @@ class Task:
     One pod. `status` and `node` change only through `Cluster`, which keeps every total in step.
 
     `ordinal` is the number after the last dash of the pod's name, -1 where it has none; `created` is in unix seconds.
+    `has_topology`: its sub-job says how close in the network its pods must be. `nominated` is the node that the pod's
+    status names, until that proves to be of no use.
     """
 
     __slots__ = (
         "created",
         "eviction",
+        "has_topology",
         "in_kube",
         "job",
         "key",
         "name",
         "namespace",
         "node",
+        "nominated",
         "ordinal",
         "pod",
         "preemptable",
         "priority",
+        "profile",
         "request",
         "role",
         "shape",
@@ -113,7 +129,11 @@ class Task:
         self.node: Node | None = None
         self.in_kube = False
         self.eviction = False
+        self.has_topology = False
+        self.nominated = pod.status.nominated_node_name if pod is not None else ""
         self.transaction: Transaction | None = None
+        self.profile: Profile | None = None
+        """What others' terms see of the pod; `Sight.profile` keeps it up to date."""
 
     def __repr__(self) -> str:
         return f"<Task {self.key} {self.status.label}{f' on {self.node.name}' if self.node else ''}>"
@@ -127,6 +147,17 @@ class Task:
     def is_gated(self) -> bool:
         """Whether a scheduling gate keeps the pod back."""
         return bool(self.shape.gates)
+
+
+def has_claims(spec: PodSpec) -> bool:
+    """Whether a pod needs claims of volumes or of resources."""
+    volumes = any(volume.persistent_volume_claim is not None or volume.ephemeral is not None for volume in spec.volumes)
+    return volumes or bool(spec.resource_claims)
+
+
+def pod_priority(task: Task) -> int:
+    """The priority of the pod itself, 0 where it names none; `Task.priority` may differ."""
+    return task.shape.spec.priority or 0
 
 
 def ordinal_of(name: str) -> int:

@@ -2,53 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from cluster import ControlPlane
 from cluster.processes import wait_until
-
-ROOT = Path(__file__).resolve().parents[2]
-PODS, GROUPS = "/api/v1/namespaces/{}/pods", "/apis/scheduling.volcano.sh/v1beta1/namespaces/{}/podgroups"
-CONFIGURATION = """
-actions: "enqueue, allocate, backfill"
-tiers:
-- plugins: [{name: priority}, {name: gang}]
-- plugins: [{name: predicates}, {name: nodeorder}, {name: binpack}]
-"""
-
-
-class Scheduler:
-    """`vc-scheduler` for pods of one scheduler name."""
-
-    def __init__(self, kubeconfig: Path, name: str, directory: Path) -> None:
-        configuration = directory / "scheduler.conf"
-        configuration.write_text(CONFIGURATION)
-        self._log = directory / "log"
-        self._command = [
-            sys.executable, "-m", "scheduler", f"--kubeconfig={kubeconfig}", f"--scheduler-conf={configuration}",
-            "--leader-elect=false", f"--scheduler-name={name}", "-v=3", "2>&1",
-        ]  # fmt: skip
-        self.start()
-
-    def start(self) -> None:
-        with self._log.open("ab") as log:
-            self._process = subprocess.Popen(self._command, cwd=ROOT, stdout=log, stderr=log, env=os.environ)
-
-    def kill(self) -> None:
-        self._process.kill()
-        self._process.wait()
-
-    def end(self) -> int:
-        self._process.send_signal(signal.SIGTERM)
-        return self._process.wait(30)
+from tests.integration.schedulers import Gangs, Scheduler
 
 
 @pytest.fixture
@@ -56,59 +17,6 @@ def scheduler(kubeconfig: Path, namespace: str, tmp_path: Path) -> Iterator[Sche
     made = Scheduler(kubeconfig, namespace, tmp_path)
     yield made
     made.kill()
-
-
-class Gangs:
-    """Makes gangs in a namespace, on the nodes of a test, and looks at them."""
-
-    def __init__(self, plane: ControlPlane, namespace: str, nodes: list[str]) -> None:
-        self._api = plane.api
-        self._namespace = namespace
-        self._nodes = nodes
-
-    def create(self, name: str, pods: int, cpu: str, minimum: int | None = None) -> None:
-        spec = {"minMember": pods if minimum is None else minimum}
-        self._api.create(GROUPS.format(self._namespace), {
-            "apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup",
-            "metadata": {"name": name}, "spec": spec,
-        })  # fmt: skip
-        names = {"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": self._nodes}]}
-        for ordinal in range(pods):
-            self._api.create(PODS.format(self._namespace), {
-                "metadata": {
-                    "name": f"{name}-w-{ordinal}", "annotations": {"scheduling.k8s.io/group-name": name},
-                },
-                "spec": {
-                    "schedulerName": self._namespace,
-                    "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {
-                        "nodeSelectorTerms": [names],
-                    }}},
-                    "containers": [{"name": "c", "image": "x", "resources": {"requests": {"cpu": cpu}}}],
-                },
-            })  # fmt: skip
-
-    def phase(self, name: str) -> str:
-        found: dict[str, Any] = self._api.get(f"{GROUPS.format(self._namespace)}/{name}")
-        return str(found.get("status", {}).get("phase", ""))
-
-    def message(self, name: str) -> str:
-        found: dict[str, Any] = self._api.get(f"{GROUPS.format(self._namespace)}/{name}")
-        conditions = found.get("status", {}).get("conditions", [])
-        return next((held["message"] for held in conditions if held["type"] == "Unschedulable"), "")
-
-    def bound(self, name: str) -> int:
-        found: dict[str, Any] = self._api.get(PODS.format(self._namespace))
-        return sum(
-            pod["metadata"]["name"].startswith(f"{name}-") and bool(pod["spec"].get("nodeName"))
-            for pod in found["items"]
-        )
-
-    def delete(self, name: str) -> None:
-        found: dict[str, Any] = self._api.get(PODS.format(self._namespace))
-        for pod in found["items"]:
-            if pod["metadata"]["name"].startswith(f"{name}-"):
-                self._api.delete(f"{PODS.format(self._namespace)}/{pod['metadata']['name']}")
-        self._api.delete(f"{GROUPS.format(self._namespace)}/{name}")
 
 
 @pytest.fixture

@@ -23,6 +23,7 @@ from runtime.admission import (
     Validator,
     WrongOperation,
 )
+from runtime.admission_review import MalformedReview
 from runtime.wire import AdmissionRequest
 from tests.unit.generated.schemas import project
 
@@ -94,7 +95,7 @@ def test_a_deletion_is_judged_by_the_object_that_goes() -> None:
 
 
 def test_a_review_without_the_old_object_is_an_error() -> None:
-    with pytest.raises(ValueError, match="UPDATE of n/j: the review carries no old object"):
+    with pytest.raises(MalformedReview, match="UPDATE of n/j: the review carries no old object"):
         Rules().handler().validate(request("UPDATE"), JOB, None)
     assert present(request("UPDATE"), OLD) is OLD
 

@@ -282,10 +282,18 @@ def test_kustomizations_list_the_files_beside_them() -> None:
     for path in made.paths:
         if path.endswith("kustomization.yaml"):
             folder = path.removesuffix("kustomization.yaml")
-            beside = sorted(
-                other.removeprefix(folder) for other in made.paths if other.startswith(folder) and other != path
-            )
+            others = [other.removeprefix(folder) for other in made.paths if other.startswith(folder) and other != path]
+            beside = sorted(other for other in others if "/" not in other)
             assert yaml.safe_load(made._texts[path])["resources"] == beside
+
+
+def test_paths_that_are_not_served_by_default_are_not_installed_by_default() -> None:
+    made, _ = outputs(ROOT)
+    by_default = made._texts[webhooks.FILE]
+    on_demand = made._texts[webhooks.ON_DEMAND_FILE]
+    assert "/jobs/validate" in by_default
+    assert "/pods/validate" in on_demand
+    assert "/pods/validate" not in by_default
 
 
 def test_no_role_of_a_process_is_wider_than_its_words() -> None:

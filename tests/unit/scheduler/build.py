@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,7 +22,7 @@ from generated.core.v1 import (
 )
 from generated.core.v1 import Node as NodeObject
 from generated.meta.v1 import ObjectMeta
-from generated.scheduling.v1beta1 import PodGroup
+from generated.scheduling.v1beta1 import PodGroup, PodGroupSpec, QueueSpec, QueueStatus
 from generated.scheduling.v1beta1 import Queue as QueueObject
 from scheduler import conf
 from scheduler.actions import BUILT_IN as ACTIONS
@@ -65,10 +66,37 @@ class World:
         spec = NodeSpec(taints=taints, unschedulable=cordoned)
         self.cluster.set_node(NodeObject(metadata=ObjectMeta(name=name, labels=labels or {}), spec=spec), offered)
 
-    def queue(self, name: str = "default") -> None:
-        """Add a queue."""
+    def queue(
+        self, name: str = "default", *, annotations: dict[str, str] | None = None, state: str = "", **spec: Any
+    ) -> None:
+        """Add a queue, or give it another spec."""
         queue = self.cluster.queue(name)
-        queue.object, queue.uid = QueueObject(metadata=ObjectMeta(name=name)), f"uid-{name}"
+        queue.object = QueueObject(
+            metadata=ObjectMeta(name=name, annotations=annotations or {}),
+            spec=QueueSpec(**spec),
+            status=QueueStatus(state=state),
+        )
+        queue.uid = f"uid-{name}"
+
+    def member(
+        self,
+        job: str,
+        name: str,
+        node: str,
+        shape: Shape,
+        status: Status = Status.RUNNING,
+        *,
+        role: str = "w",
+        namespace: str = "ns",
+        priority: int = 1,
+    ) -> Task:
+        """Add a pod to a job, on a node."""
+        task = Task(
+            uid=f"uid-{name}", namespace=namespace, name=name, job=f"ns/{job}", shape=shape, role=role, status=status,
+            priority=priority,
+        )  # fmt: skip
+        self.cluster.add_task(task, node)
+        return task
 
     def gang(
         self,
@@ -80,10 +108,13 @@ class World:
         priority: int = 0,
         phase: str = "",
         role_minimum: dict[str, int] | None = None,
+        resources: Mapping[str, str] | None = None,
     ) -> None:
         """Add a job with `count` pending tasks a role; the minimum is all of them unless given."""
         job = self.cluster.job(f"ns/{name}")
-        job.pod_group = PodGroup(metadata=ObjectMeta(name=name, namespace="ns"))
+        least = dict[str, int | float | str](resources) if resources is not None else None
+        group_spec = PodGroupSpec(min_member=minimum or 0, min_resources=least)
+        job.pod_group = PodGroup(metadata=ObjectMeta(name=name, namespace="ns"), spec=group_spec)
         job.uid, job.created, job.priority, job.phase = f"uid-{name}", float(len(self.cluster.jobs)), priority, phase
         job.min_available = sum(count for _, count, _ in shapes) if minimum is None else minimum
         job.role_minimum = role_minimum or {}

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from scheduler.state.cluster import Cluster
 from scheduler.state.status import Status
+from tests.unit.scheduler import slowpods
 
 
 class Extra(Protocol):
@@ -36,6 +37,8 @@ class SlowTask:
     nonzero: tuple[float, float]
     spec: Any
     status: Status
+    namespace: str = ""
+    labels: dict[str, str] = field(default_factory=dict)
     node: SlowNode | None = None
 
     @property
@@ -101,6 +104,7 @@ class Slow:
 
     def __init__(self, cluster: Cluster, extra: Extra | None = None) -> None:
         self.extra = extra
+        self.namespaces = {name: dict(labels) for name, labels in cluster.sight.namespaces.items()}
         self.nodes = [
             SlowNode(node.name, dict(node.allocatable), node.object)
             for node in sorted(cluster.node_by_name.values(), key=lambda node: node.name)
@@ -122,7 +126,8 @@ class Slow:
         for task in cluster.tasks.values():
             slow = SlowTask(
                 task.name, task.uid, task.role, task.priority, task.created, task.ordinal,
-                dict(task.request.amounts), task.request.nonzero, task.shape.spec, task.status,
+                dict(task.request.amounts), task.request.nonzero, task.shape.spec, task.status, task.namespace,
+                dict(task.pod.metadata.labels) if task.pod else {},
             )  # fmt: skip
             if task.node is not None and task.node.name in by_name:
                 slow.node = by_name[task.node.name]
@@ -140,8 +145,20 @@ class Slow:
         self.backfill()
         return self.binds
 
-    def job_key(self, job: SlowJob) -> tuple[int, bool, float, str]:
+    def job_key(self, job: SlowJob) -> tuple[Any, ...]:
         return (-job.priority, job.ready(), job.created, job.uid)
+
+    def queue_key(self, name: str) -> Any:
+        # The queues of these tests are of one age, so their uid ranks them.
+        return name
+
+    def overused(self, name: str) -> bool:
+        del name
+        return False
+
+    def may_take(self, name: str, task: SlowTask) -> bool:
+        del name, task
+        return True
 
     def allocate(self) -> None:
         sheets: dict[str, list[SlowTask]] = {}
@@ -150,14 +167,13 @@ class Slow:
             tasks = [task for task in job.tasks if task.status is Status.PENDING and not task.best_effort]
             if valid >= job.minimum and tasks:
                 sheets[job.id] = sorted(tasks, key=lambda task: (-task.priority, task.ordinal, task.created, task.uid))
-        # The queues of these tests are of one age, so their uid ranks them, and the first is served until it is empty.
         waiting = {name: [job for job in sheets if self.jobs[job].queue == name] for name in ("default", "other")}
         queues = [name for name in ("default", "other") if waiting[name]]
         failed: dict[str, set[str]] = {}
         while queues:
-            queue = queues[0]
-            if not waiting[queue]:
-                queues.pop(0)
+            queue = min(queues, key=self.queue_key)
+            if self.overused(queue) or not waiting[queue]:
+                queues.remove(queue)
                 continue
             job_id = min(waiting[queue], key=lambda job: self.job_key(self.jobs[job]))
             waiting[queue].remove(job_id)
@@ -168,7 +184,7 @@ class Slow:
         plan: list[SlowTask] = []
         while sheet:
             task = sheet.pop(0)
-            if task.role in failed:
+            if not self.may_take(job.queue, task) or task.role in failed:
                 continue
             if not self.place(task):
                 failed.add(task.role)
@@ -198,8 +214,8 @@ class Slow:
         return job.minimum < len(job.tasks)
 
     def backfill(self) -> None:
-        jobs = sorted(self.jobs.values(), key=lambda job: (job.queue != "default", self.job_key(job)))
-        order = [job for name in ("default", "other") for job in jobs if job.queue == name]
+        jobs = sorted(self.jobs.values(), key=self.job_key)
+        order = [job for name in sorted(("default", "other"), key=self.queue_key) for job in jobs if job.queue == name]
         for job in order:
             valid = job.number(*(set(Status) - {Status.RELEASING, Status.FAILED, Status.UNKNOWN}))
             if valid < job.minimum:
@@ -242,16 +258,23 @@ class Slow:
             return False
         if spec.unschedulable:
             return False
+        if not self.node_selected(task, node) or not self.taints_tolerated(task, node):
+            return False
+        if not slowpods.passes(task, node, self):
+            return False
+        return self.extra is None or self.extra.passes(task, node, self)
+
+    def node_selected(self, task: SlowTask, node: SlowNode) -> bool:
         labels = node.object.metadata.labels
         if any(labels.get(key) != value for key, value in task.spec.node_selector.items()):
             return False
         affinity = task.spec.affinity.node_affinity if task.spec.affinity else None
         required = affinity.required_during_scheduling_ignored_during_execution if affinity else None
-        if required and not any(self.selects(term, labels) for term in required.node_selector_terms):
-            return False
-        if any(taint.effect == "NoSchedule" and not self.tolerated(taint, task) for taint in spec.taints):
-            return False
-        return self.extra is None or self.extra.passes(task, node, self)
+        return not required or any(self.selects(term, labels) for term in required.node_selector_terms)
+
+    def taints_tolerated(self, task: SlowTask, node: SlowNode) -> bool:
+        taints = node.object.spec.taints
+        return all(taint.effect != "NoSchedule" or self.tolerated(taint, task) for taint in taints)
 
     @staticmethod
     def selects(term: Any, labels: dict[str, str]) -> bool:
@@ -266,12 +289,17 @@ class Slow:
         disliking = [self.untolerated(task, node) for node in candidates]
         best, best_score = candidates[0], -math.inf
         further = self.extra.normalised(candidates, self) if self.extra else [0.0] * len(candidates)
-        for node, like, dislike, more in zip(candidates, liking, disliking, further, strict=True):
-            score = self.least(task, node) + self.balanced(task, node) + self.binpack(task, node) + more
+        near = slowpods.affinity_scores(task, candidates, self)
+        even = slowpods.spread_scores(task, candidates, self)
+        rows = zip(candidates, liking, disliking, further, near, even, strict=True)
+        for node, like, dislike, more, closeness, evenness in rows:
+            score = self.least(task, node) + self.balanced(task, node) + more
+            score += self.binpack(task, node, without_releasing=not self.fits(task, node.idle))
             if self.extra is not None:
                 score += self.extra.plain(task, node, self)
             if max(liking):
                 score += 2 * (100 * like // max(liking))
+            score += 2 * closeness + 2 * evenness
             score += 3 * (100 - (100 * dislike // max(disliking) if max(disliking) else 0))
             if score > best_score:
                 best, best_score = node, score
@@ -321,7 +349,7 @@ class Slow:
         return 50 + int((50 + evenness(1.0) - evenness(0.0)) / 2)
 
     @staticmethod
-    def binpack(task: SlowTask, node: SlowNode) -> float:
+    def binpack(task: SlowTask, node: SlowNode, *, without_releasing: bool) -> float:
         shares, weights = 0.0, 0
         for name in ("cpu", "memory"):
             asked = task.amounts.get(name, 0.0)
@@ -329,6 +357,8 @@ class Slow:
                 continue
             weights += 1
             after = node.used(name) + asked
+            if without_releasing:
+                after -= node.total(name, Status.RELEASING)
             if after > node.alloc[name]:
                 return 0.0
             shares += after / node.alloc[name]

@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from scheduler.arguments import Arguments
+from scheduler.arguments import Arguments, Type, checked
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,27 @@ def test_an_absent_key_is_silent(caplog: pytest.LogCaptureFixture) -> None:
     assert not caplog.records
 
 
-def test_keys_that_nothing_asked_for_are_known() -> None:
-    arguments = Arguments({"binpack.weight": 1, "binpack.wieght": 2})
-    arguments.int("binpack.weight", 1)
-    assert arguments.unasked() == ["binpack.wieght"]
+DECLARED = {"a.weight": Type.INT, "a.on": Type.BOOL, "a.share": Type.FLOAT, "a.list": Type.TEXT, "a.extra.*": Type.INT}
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "warning"),
+    [
+        ("a.weight", 3, ""),
+        ("a.weight", None, ""),
+        ("a.weight", "3", "p.a.weight: Could not parse argument: 3 for key a.weight to int, the default counts"),
+        ("a.weight", 3.0, "p.a.weight: Could not parse argument: 3.0 for key a.weight to int, the default counts"),
+        ("a.on", "T", ""),
+        ("a.on", "yes", "p.a.on: Could not parse argument: yes for key a.on to bool, the default counts"),
+        ("a.share", 1, ""),
+        ("a.share", True, "p.a.share: Could not parse argument: True for key a.share to float64, the default counts"),
+        ("a.list", [1], "p.a.list: Could not parse argument: [1] for key a.list to string, the default counts"),
+        ("a.extra.nvidia.com/gpu", 2, ""),
+        ("a.wieght", 2, "p.a.wieght: unknown argument has no effect, did you mean a.weight?"),
+        ("other", 2, "p.other: unknown argument has no effect"),
+    ],
+)
+def test_arguments_are_checked_against_what_is_declared(key: str, value: object, warning: str) -> None:
+    kept, warnings = checked("p", {key: value}, DECLARED)
+    assert warnings == ([warning] if warning else [])
+    assert kept == ({} if warning else {key: value})

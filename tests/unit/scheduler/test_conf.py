@@ -2,14 +2,21 @@ from __future__ import annotations
 
 import pytest
 
-from scheduler.conf import DEFAULT, ConfigError, Configuration, parse
+from scheduler.arguments import Type
+from scheduler.conf import DEFAULT, ConfigError, Configuration, effective, parse
 
 ACTIONS = ("enqueue", "allocate", "backfill", "preempt")
 PLUGINS = ("priority", "gang", "drf", "proportion", "predicates", "nodeorder", "overcommit", "conformance", "binpack")
 
 
 def read(text: str) -> Configuration:
-    return parse(text, actions=ACTIONS, plugins=PLUGINS)
+    return parse(
+        text,
+        actions=ACTIONS,
+        plugins=PLUGINS,
+        plugin_arguments={"binpack": {"binpack.weight": Type.INT}},
+        action_arguments={"preempt": {"minCandidateNodesPercentage": Type.INT}},
+    )
 
 
 def test_the_built_in_default_has_two_tiers_and_no_warnings() -> None:
@@ -81,17 +88,20 @@ def test_an_absent_switch_means_its_default(switch: str, value: bool) -> None:
 
 
 def test_only_the_first_document_counts_and_of_two_keys_the_last() -> None:
-    assert read("actions: enqueue\nactions: allocate\n---\nactions: fly").actions == ("allocate",)
+    found = read("actions: enqueue\nactions: allocate\n---\nactions: fly")
+    assert found.actions == ("allocate",)
+    assert found.warnings == ("actions: the key stands twice, the last one counts",)
 
 
 @pytest.mark.parametrize(
     ("text", "warning"),
     [
-        ("action: x", "action: unknown key has no effect"),
-        ("tiers: [{plugin: []}]", "tiers[0].plugin: unknown key has no effect"),
+        ("action: x", "action: unknown key has no effect, did you mean actions?"),
+        ("budget: x", "budget: unknown key has no effect"),
+        ("tiers: [{plugin: []}]", "tiers[0].plugin: unknown key has no effect, did you mean plugins?"),
         (
             "tiers: [{plugins: [{name: gang, enablePredicates: true}]}]",
-            "tiers[0].plugins[0].enablePredicates: unknown key has no effect",
+            "tiers[0].plugins[0].enablePredicates: unknown key has no effect, did you mean enablePredicate?",
         ),
         (
             "tiers: [{plugins: [{name: gang, enabledJobOrder: true}]}]",
@@ -100,9 +110,28 @@ def test_only_the_first_document_counts_and_of_two_keys_the_last() -> None:
         ("tiers: [{plugins: [{name: fast}]}]", "tiers[0].plugins[0].name: unknown plugin 'fast' is passed over"),
         (
             "tiers: [{plugins: [{name: gang}, {name: gang}]}]",
-            "plugin gang is listed twice: the later arguments count",
+            "tiers[0].plugins[1].name: plugin gang is listed twice, the later arguments count",
         ),
         ("configurations: [{name: fly}]", "configurations[0].name: unknown action 'fly' is passed over"),
+        (
+            "configurations: [{name: allocate}, {name: allocate}]",
+            "configurations[1].name: action allocate is listed twice, the first arguments count",
+        ),
+        (
+            "tiers: [{plugins: [{name: gang, name: gang}]}]",
+            "tiers[0].plugins[0].name: the key stands twice, the last one counts",
+        ),
+        (
+            "tiers: [{plugins: [{name: binpack, arguments: {binpack.wieght: 1}}]}]",
+            "tiers[0].plugins[0].arguments.binpack.wieght: unknown argument has no effect, did you mean binpack.weight?",
+        ),
+        (
+            "configurations: [{name: preempt, arguments: {minCandidateNodesPercentage: '20'}}]",
+            (
+                "configurations[0].arguments.minCandidateNodesPercentage: Could not parse argument: 20 for key "
+                "minCandidateNodesPercentage to int, the default counts"
+            ),
+        ),
     ],
 )
 def test_what_has_no_effect_is_warned_of_with_its_path(text: str, warning: str) -> None:
@@ -112,3 +141,43 @@ def test_what_has_no_effect_is_warned_of_with_its_path(text: str, warning: str) 
 def test_the_first_entry_of_an_action_gives_its_arguments() -> None:
     text = "actions: allocate\nconfigurations:\n- {name: allocate, arguments: {a: 1}}\n- {name: allocate, arguments: {a: 2}}"
     assert read(text).action_arguments == {"allocate": {"a": 1}}
+
+
+@pytest.mark.parametrize(
+    ("written", "read_as"),
+    [
+        ("1.50", "1.50"),
+        ("null", ""),
+        ("~", ""),
+        ("yes", "yes"),
+        ("010", "010"),
+        ("2026-01-01", "2026-01-01"),
+        ("'x'", "x"),
+    ],
+)
+def test_metrics_keep_their_scalars_as_they_were_written(written: str, read_as: str) -> None:
+    assert read(f"actions: allocate\nmetrics: {{interval: {written}}}").metrics == {"interval": read_as}
+
+
+@pytest.mark.parametrize(
+    ("written", "read_as"),
+    [("y", True), ("N", False), ("off", False), ("1e3", 1000.0), ("2026-01-01", "2026-01-01"), ("1:30", "1:30"),
+     ("-0x10", -16), ("0", 0), (".5", 0.5), ("08", "08"), ("+1_0", 10)],
+)  # fmt: skip
+def test_scalars_of_arguments_are_read_as_go_reads_them(written: str, read_as: object) -> None:
+    text = f"actions: allocate\ntiers: [{{plugins: [{{name: gang, arguments: {{a: {written}}}}}]}}]"
+    found = read(text).tiers[0][0].arguments["a"]
+    assert (found, type(found)) == (read_as, type(read_as))
+
+
+def test_the_effective_configuration_names_what_differs_from_the_defaults() -> None:
+    text = (
+        "actions: allocate, preempt\nconfigurations: [{name: preempt, arguments: {minCandidateNodesPercentage: 5}}]\n"
+        "tiers: [{plugins: [{name: gang, enableJobOrder: false}]}, {plugins: [{name: drf, enableHierarchy: true}]}]"
+    )
+    assert effective(read(text)) == [
+        "actions=allocate,preempt",
+        "action=preempt arguments={'minCandidateNodesPercentage': 5}",
+        "tier=0 plugin=gang off=enableJobOrder on=- arguments={}",
+        "tier=1 plugin=drf off=- on=enableHierarchy arguments={}",
+    ]

@@ -1,20 +1,33 @@
 from __future__ import annotations
 
+import logging
 import threading
+from pathlib import Path
 from typing import Any
 
-from scheduler import loop
-from scheduler.actions import BUILT_IN as ACTIONS
+import pytest
+
+from scheduler import conf
+from scheduler.budget import Budget
 from scheduler.cache.facts import Facts
 from scheduler.cycle import Result
+from scheduler.dump.files import read
+from scheduler.dump.replay import replay
+from scheduler.loading import Catalog, built_in
 from scheduler.loop import Scheduler
+from scheduler.reload import Loaded
 from scheduler.session import Session
-from tests.unit.scheduler.build import World, memory_of, shape
+from tests.unit.scheduler.build import FIVE_PLUGINS, World, shape
 from tests.unit.scheduler.cache.test_facts import facts, group, node, pod
 
 
+def loaded(text: str = FIVE_PLUGINS, actions: dict[str, Any] | None = None) -> Loaded:
+    catalog = Catalog({}, actions or {}).over(built_in())
+    return Loaded(conf.parse(text, actions=catalog.actions, plugins=catalog.plugins), catalog, text)
+
+
 def made(found: Facts, results: list[Result], **rest: Any) -> Scheduler:
-    return Scheduler(found, memory_of(found.cluster), rest.pop("actions", ACTIONS), results.append, period=0.01, **rest)
+    return Scheduler(found, loaded(actions=rest.pop("actions", None)), results.append, period=0.01, **rest)
 
 
 def test_a_change_starts_a_cycle_and_without_one_there_is_none() -> None:
@@ -46,18 +59,21 @@ def test_our_own_decisions_are_no_change_but_a_failed_bind_is() -> None:
     assert [decision.task.name for decision in results[1].decisions] == ["g-w-0"]
 
 
-def test_a_spent_budget_leaves_the_rest_to_the_next_cycle() -> None:
+def test_a_spent_budget_leaves_the_rest_to_the_next_cycle(monkeypatch: pytest.MonkeyPatch) -> None:
     world = World()
     world.node("n1")
     for name in ("a", "b"):
         world.gang(name, [("w", 1, shape())])
-    ticks = iter([0.0, 0.0, loop.BUDGET, loop.BUDGET, *[0.0] * 20])
+    # The first cycle's time is over at its second question.
+    asked: list[float] = []
     results: list[Result] = []
     keeper = Facts(world.cluster, scheduler_names=("volcano",), default_queue="default")
-    scheduler = made(keeper, results, stopwatch=lambda: next(ticks))
+    monkeypatch.setattr(Budget, "of_seconds", lambda *_: Budget.replayed(None if asked else asked.append(1.0) or 2))
+    scheduler = made(keeper, results)
     scheduler.cycle()
     scheduler.cycle()
     assert [len(result.decisions) for result in results] == [1, 1]
+    assert [result.last_job for result in results] == ["ns/a", ""]
 
 
 def test_an_action_that_throws_stops_neither_the_others_nor_the_next_cycle() -> None:
@@ -65,7 +81,7 @@ def test_an_action_that_throws_stops_neither_the_others_nor_the_next_cycle() -> 
         raise RuntimeError(f"no luck with {session.uid}")
 
     results: list[Result] = []
-    scheduler = made(facts(), results, actions={**ACTIONS, "enqueue": broken})
+    scheduler = made(facts(), results, actions={"enqueue": broken})
     scheduler.push(("PodGroup", None, group(minMember=1, phase="Inqueue")))
     scheduler.push(("Pod", None, pod()))
     scheduler.drain()
@@ -88,3 +104,161 @@ def test_the_thread_waits_for_the_first_lists_and_ends_when_told() -> None:
     stop.set()
     thread.join(10)
     assert not thread.is_alive()
+
+
+class Running:
+    """A scheduler on a thread of its own."""
+
+    def __init__(self, **rest: Any) -> None:
+        self.ran = threading.Event()
+        self.stop, self.ready = threading.Event(), threading.Event()
+        self.scheduler = made(facts(), [], **rest)
+        self.scheduler._hand_on = lambda _: self.ran.set()
+        self.thread = threading.Thread(target=self.scheduler.run, args=(self.stop, self.ready))
+        self.thread.start()
+
+    def drained_change(self) -> None:
+        """Push a change, and wait until it was taken in."""
+        seen = threading.Event()
+        self.scheduler.facts.unbound = lambda uid: seen.set()  # type: ignore[method-assign]  # told of the drain
+        self.scheduler.push(("Node", None, node("n2")))
+        self.scheduler.unbound("x")
+        assert seen.wait(10)
+
+    def end(self) -> None:
+        self.stop.set()
+        self.thread.join(10)
+        assert not self.thread.is_alive()
+
+
+def test_a_standby_follows_changes_but_runs_no_cycle() -> None:
+    running = Running()
+    try:
+        running.drained_change()
+        assert "n2" in running.scheduler.facts.cluster.node_by_name
+        assert running.scheduler.cycles == 0
+    finally:
+        running.end()
+
+
+def test_after_a_halt_no_cycle_starts() -> None:
+    running = Running()
+    try:
+        running.ready.set()
+        assert running.ran.wait(10)
+        assert running.scheduler.halt(10)
+        before = running.scheduler.cycles
+        running.drained_change()
+        running.drained_change()
+        assert running.scheduler.cycles == before
+    finally:
+        running.end()
+
+
+def test_a_halt_waits_for_the_cycle_under_way_but_not_for_ever() -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slow(session: Session) -> None:
+        del session
+        begun.set()
+        assert go_on.wait(10)
+
+    running = Running(actions={"enqueue": slow})
+    try:
+        running.ready.set()
+        assert begun.wait(10)
+        assert not running.scheduler.halt(0.01)
+        go_on.set()
+        assert running.scheduler.halt(10)
+        assert running.ran.is_set()
+    finally:
+        go_on.set()
+        running.end()
+
+
+def test_a_new_configuration_counts_from_the_next_cycle_on() -> None:
+    results: list[Result] = []
+    scheduler = made(facts(), results)
+    scheduler.cycle()
+    scheduler.push(("PodGroup", None, group(minMember=1)))
+    scheduler.push(("Pod", None, pod()))
+    scheduler.configure(loaded("actions: enqueue"))
+    scheduler.drain()
+    scheduler.cycle()
+    assert results[-1].decisions == ()
+    scheduler.configure(loaded())
+    scheduler.drain()
+    assert scheduler.cycle() is not None, "a configuration is a change by itself"
+    assert len(results[-1].decisions) == 1
+
+
+def test_a_wanted_dump_holds_the_cycle_that_follows_though_nothing_changed(tmp_path: Path) -> None:
+    results: list[Result] = []
+    contents: list[bytes] = []
+    scheduler = made(facts(), results, keep=contents.append, clock=lambda: 55.0)
+    scheduler.push(("PodGroup", None, group(minMember=1)))
+    scheduler.push(("Pod", None, pod()))
+    scheduler.drain()
+    scheduler.dump()
+    scheduler.cycle()
+    scheduler.dump()
+    assert scheduler.cycle() is not None
+    assert scheduler.cycle() is None
+    dumps = []
+    for content in contents:
+        (tmp_path / "d").write_bytes(content)
+        dumps.append(read(tmp_path / "d"))
+    assert [[str(decision) for decision in dump.cycle.decisions] for dump in dumps] == [["bind ns/g-w-0 to n1"], []]
+    assert dumps[0].cycle.now == 55.0
+    again = replay(dumps[0], built_in())
+    assert [decision.task.name for decision in again.decisions] == ["g-w-0"]
+
+
+def test_a_dump_that_fails_stops_no_cycle(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("no")
+
+    monkeypatch.setattr("scheduler.dump.parts.take", broken)
+    contents: list[bytes] = []
+    scheduler = made(facts(), [], keep=contents.append)
+    scheduler.dump()
+    assert scheduler.cycle() is not None
+    assert contents == []
+    assert "dump could not be taken" in caplog.text
+
+
+def test_the_state_can_be_shown_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    scheduler = made(facts(), [])
+    scheduler.push(("PodGroup", None, group(minMember=1)))
+    scheduler.push(("Pod", None, pod()))
+    scheduler.drain()
+    with caplog.at_level(logging.INFO):
+        scheduler.show()
+        scheduler.cycle()
+    lines = [record.getMessage() for record in caplog.records if record.getMessage().startswith("dump ")]
+    assert lines[0].startswith("dump node=n1 tasks=0 idle=<cpu 4000.00, memory 8589934592.00")
+    assert lines[1] == "dump job=ns/g queue=default phase= minAvailable=1 tasks=g-w-0=Pending"
+    assert lines[-1].startswith("dump memory peak=")
+
+
+def test_room_promised_after_evictions_outlives_a_reload_and_keeps_the_cycles_going() -> None:
+    results: list[Result] = []
+    scheduler = made(facts(), results)
+    scheduler.push(("Pod", None, pod()))
+    scheduler.drain()
+    scheduler.cycle()
+    assert scheduler.cycle() is None
+    cluster = scheduler.facts.cluster
+    waiting = cluster.tasks["uid-g-w-0"]
+    waiting.node = cluster.node_by_name["n1"]
+    scheduler.memory.nominations.grant((waiting,), "preempt", ())
+    waiting.node = None
+    assert scheduler.cycle() is not None
+    scheduler.configure(loaded())
+    scheduler.drain()
+    assert len(scheduler.memory.nominations) == 1
+    cluster.remove_task(waiting.uid)
+    result = scheduler.cycle()
+    assert result is not None
+    assert [lapse.why for lapse in result.outcome.lapses] == ["the pod is gone"]
+    assert scheduler.cycle() is None

@@ -10,7 +10,7 @@ from scheduler.fiterrors import FitErrors, everywhere, examine
 from scheduler.session import Session
 from scheduler.state.status import Status
 from scheduler.state.task import Transaction
-from tests.unit.scheduler.build import World, memory_of, require, shape
+from tests.unit.scheduler.build import World, binds, cycle, memory_of, require, shape
 
 
 def opened(world: World) -> Session:
@@ -94,7 +94,7 @@ def test_a_task_says_where_it_could_go() -> None:
             Transaction(Status.PIPELINED, "n", eviction=True),
             "Unschedulable",
             "resource is released and minAvailable is satisfied",
-            "n",
+            "",  # the plan was taken back, and no room is kept
         ),
     ]
     for transaction, reason, end, nominated in cases:
@@ -102,3 +102,89 @@ def test_a_task_says_where_it_could_go() -> None:
         found = messages.task_reason(session, task)
         assert (found.reason, found.nominated) == (reason, nominated)
         assert found.message == f"Pod ns/job-task-0 can possibly be assigned to n, once {end}"
+
+
+@pytest.mark.parametrize(("eviction", "nominated"), [(True, "n"), (False, "")])
+def test_a_node_is_named_for_a_task_that_waits_there_for_evictions(eviction: bool, nominated: str) -> None:
+    world = World()
+    world.node("n")
+    world.gang("job", [("task", 1, shape())])
+    session = opened(world)
+    task = next(iter(world.cluster.tasks.values()))
+    task.transaction = Transaction(Status.PIPELINED, "elsewhere", eviction=True)
+    statement = session.statement()
+    assert statement.place((task,), (session.nodes[0],), Status.PIPELINED, eviction=eviction) is None
+    found = messages.task_reason(session, task)
+    assert found.nominated == nominated
+    assert found.message.startswith("Pod ns/job-task-0 can possibly be assigned to n, once resource is released")
+
+
+def left_partly_bound(world: World, bound: int, status: Status = Status.BOUND) -> None:
+    """Gang g of 4 pods of 1 cpu and 1 GPU, as a scheduler leaves it that is killed between two binds."""
+    world.gang("g", [("w", 4, shape(cpu=1000.0, memory=2.0**30, scalars={"nvidia.com/gpu": 1000.0}))])
+    for ordinal in range(bound):
+        task = world.cluster.tasks[f"uid-g-w-{ordinal}"]
+        world.cluster.remove_task(task.uid)
+        task.status = status
+        world.cluster.add_task(task, "old")
+
+
+@pytest.mark.parametrize(
+    ("bound", "status", "text"),
+    [
+        (0, Status.BOUND, ""),
+        (
+            1,
+            Status.BOUND,
+            "; partially bound: 3 missing, which need cpu 3000.00, memory 3221225472.00, nvidia.com/gpu 3000.00",
+        ),
+        (
+            3,
+            Status.RUNNING,
+            "; partially bound: 1 missing, which need cpu 1000.00, memory 1073741824.00, nvidia.com/gpu 1000.00",
+        ),
+        (2, Status.SUCCEEDED, ""),
+        (2, Status.FAILED, ""),
+    ],
+)
+def test_a_gang_that_is_partly_bound_says_how_many_are_missing_and_what_they_need(
+    bound: int, status: Status, text: str
+) -> None:
+    world = World()
+    world.node("old", cpu=0.0, scalars={"nvidia.com/gpu": 0.0})
+    left_partly_bound(world, bound, status)
+    found = cycle(world).outcome.jobs[0]
+    message = found.condition.message if found.condition is not None else ""
+    assert ("partially bound" in message) == bool(text)
+    assert text in message
+    assert text in found.event
+    if text:
+        # Between the counts and the origin, so that what others look for at either end stays there.
+        assert (
+            message.index("; Pending: ") < message.index("; partially bound: ") < message.index(". Origin reason is ")
+        )
+
+
+def test_missing_pods_that_do_not_exist_are_told_apart() -> None:
+    world = World()
+    world.node("old", cpu=0.0, scalars={"nvidia.com/gpu": 0.0})
+    left_partly_bound(world, 2)
+    world.cluster.remove_task("uid-g-w-3")
+    found = cycle(world).outcome.jobs[0]
+    assert found.condition is not None
+    assert (
+        "; partially bound: 2 missing, which need cpu 1000.00, memory 1073741824.00, nvidia.com/gpu 1000.00; "
+        "1 of them have no pod that waits"
+    ) in found.condition.message
+
+
+@pytest.mark.parametrize("phase", ["", "Pending", "Inqueue", "Running", "Unknown"])
+def test_a_gang_that_is_partly_bound_is_completed_in_the_next_cycle_when_there_is_room(phase: str) -> None:
+    world = World()
+    world.node("old", cpu=0.0, scalars={"nvidia.com/gpu": 0.0})
+    left_partly_bound(world, 2, Status.RUNNING)
+    world.cluster.jobs["ns/g"].phase = phase
+    world.node("new", cpu=8000.0, scalars={"nvidia.com/gpu": 8000.0})
+    result = cycle(world)
+    assert [name for name, _ in binds(result)] == ["g-w-2", "g-w-3"]
+    assert result.outcome.jobs[0].event == ""

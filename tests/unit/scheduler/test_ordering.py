@@ -56,3 +56,24 @@ def test_an_item_stays_first_only_if_its_rank_can_not_change_and_is_the_best() -
     assert RankedQueue(steady, [2, 3]).stays_first(1)
     assert not RankedQueue(steady, [0]).stays_first(1)
     assert not RankedQueue(moving, [2, 3]).stays_first(1)
+
+
+def test_what_is_alone_stays_first_whatever_its_order_says() -> None:
+    fickle = Ranking([], by_key(int))
+    queue = RankedQueue(fickle, [1])
+    alone = queue.pop()
+    assert queue.stays_first(alone)
+    queue.push(2)
+    assert not queue.stays_first(alone)
+
+
+def test_an_entangled_order_is_looked_at_anew_at_each_pop() -> None:
+    ranks = {"a": 1, "b": 2, "c": 3, "d": 4}
+
+    def compare(left: str, right: str) -> int:
+        return ranks[left] - ranks[right]
+
+    queue = RankedQueue(Ranking([Order(compare, is_entangled=True)], by_key(str)), "abcd")
+    assert queue.pop() == "a"
+    ranks |= {"b": 9, "d": 0}
+    assert [queue.pop() for _ in range(3)] == ["d", "c", "b"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from generated.core.v1 import PodSchedulingGate
 from scheduler.outcome import JobOutcome
 from scheduler.state.status import Status
 from tests.unit.scheduler.build import World, cycle, memory_of, shape
@@ -20,7 +21,9 @@ def test_a_gang_that_waits_says_so_with_its_tasks_and_they_with_theirs() -> None
     result = cycle(world)
     found = result.outcome.jobs[0]
     assert (found.phase, found.condition and found.condition.type) == ("Inqueue", "Unschedulable")
-    assert found.event.startswith("2/2 tasks in gang unschedulable: pod group is not ready, 2 Pending, 2 minAvailable")
+    assert found.condition
+    assert found.event == found.condition.message
+    assert found.event.startswith("1/2 tasks in gang unschedulable: pod group is not ready, 2 Pending, 2 minAvailable")
     assert [(task.task.name, task.reason) for task in result.outcome.tasks] == [
         ("g-w-0", "Schedulable"),
         ("g-w-1", "Unschedulable"),
@@ -78,3 +81,58 @@ def test_a_job_that_nothing_happened_to_is_not_looked_at_again() -> None:
     memory = memory_of(world.cluster)
     cycle(world, memory)
     assert cycle(world, memory, uid="session-2").outcome.jobs == ()
+
+
+def test_a_job_whose_queue_does_not_exist_hears_so_and_keeps_its_phase() -> None:
+    world = World()
+    world.node("n")
+    world.gang("g", [("w", 1, shape())], queue="gone", phase="Inqueue")
+    world.cluster.queues["gone"].object = None
+    found = told(world)
+    assert (found.phase, found.condition and found.condition.reason) == ("Inqueue", "NotEnoughResources")
+    assert found.event == (
+        "1/1 tasks in gang unschedulable: pod group is not ready, 1 Pending, 1 minAvailable; Pending: 1 Unschedulable. "
+        "Origin reason is: queue gone does not exist; create it, or name another in spec.queue"
+    )
+
+
+def test_a_job_without_enough_pods_names_the_check_that_it_fails() -> None:
+    world = World()
+    world.node("n")
+    world.gang("g", [("w", 1, shape())], minimum=2)
+    found = told(world)
+    assert found.condition
+    assert found.condition.reason == "NotEnoughTasks"
+    assert found.condition.message == (
+        "2/1 tasks in gang unschedulable: pod group is not ready, 1 Pending, 2 minAvailable; Pending: 1 Unschedulable. "
+        "Origin reason is: Not enough valid tasks for gang-scheduling, valid: 1, min: 2"
+    )
+
+
+def test_a_group_without_pods_counts_none() -> None:
+    world = World()
+    world.node("n")
+    world.gang("g", [], minimum=2)
+    assert told(world).event == "0/0 tasks in gang unschedulable: pod group is not ready, 2 minAvailable"
+
+
+def test_a_gang_that_gates_keep_back_says_so() -> None:
+    world = World()
+    world.node("n")
+    world.gang("g", [("w", 2, shape(scheduling_gates=(PodSchedulingGate(name="example.com/wait"),)))])
+    assert told(world).event.endswith("Origin reason is: 2 pods are kept back by scheduling gates")
+
+
+def test_a_gang_whose_roles_are_not_whole_is_not_told_to_be_ready() -> None:
+    world = World()
+    world.node("n", cpu=2000.0)
+    small, large = shape(cpu=1000.0), shape(cpu=9000.0)
+    world.gang("g", [("a", 2, small), ("b", 1, large)], minimum=2, role_minimum={"a": 1, "b": 1})
+    job = world.cluster.jobs["ns/g"]
+    for task in [task for task in job.tasks.values() if task.role == "a"]:
+        world.cluster.remove_task(task.uid)
+        task.status = Status.RUNNING
+        world.cluster.add_task(task, "n")
+    found = told(world)
+    assert (found.condition and found.condition.type) == "Unschedulable"
+    assert "pod group is not ready" in found.event

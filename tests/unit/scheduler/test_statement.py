@@ -34,11 +34,11 @@ def picture(session: Session) -> Any:
                 {role: tuple(counts) for role, counts in job.role_counts.items()},
                 {role: count for role, count in job.best_effort_pending.items() if count},
                 set(job.pending),
-                job.allocated.tobytes(),
+                job.account.tobytes(),
             )
             for job in cluster.jobs.values()
         },
-        {queue.name: queue.allocated.tobytes() for queue in cluster.queues.values()},
+        {queue.name: queue.account.tobytes() for queue in cluster.queues.values()},
         {task.uid: (task.status, task.node and task.node.name, task.in_kube) for task in cluster.tasks.values()},
         {node.name: set(node.tasks) for node in cluster.nodes},
     )
@@ -168,7 +168,7 @@ def test_a_commit_of_an_eviction_names_reason_and_beneficiary() -> None:
     assert world.cluster.columns.requested[0, 0] == 0
     assert world.cluster.columns.used[0, 0] == 1000
     statement.commit()
-    assert session.decisions == [Evict(task, "preempt", "ns/g")]
+    assert session.decisions == [Evict(task, "preempt", "ns/g", group=1)]
 
 
 def test_a_refusing_handler_undoes_the_placement_and_all_handlers_hear_of_it() -> None:
@@ -211,6 +211,42 @@ def test_a_discarded_plan_is_remembered_until_the_session_closes() -> None:
     assert tasks[0].transaction.node == "n1"
     session.close()
     assert tasks[0].transaction is None
+
+
+def test_evict_pipeline_and_discard_leave_a_memory_that_keeps_the_flag() -> None:
+    world = World()
+    world.node("n1")
+    world.running("old", "n1", shape(cpu=4000.0), Status.BOUND)
+    world.gang("g", [("w", 1, shape(cpu=4000.0))])
+    session = opened(world)
+    old, task = world.cluster.tasks["uid-old"], world.cluster.tasks["uid-g-w-0"]
+    before = picture(session)
+    statement = session.statement()
+    statement.evict(old, "preempt", "ns/g")
+    statement.place((task,), (session.nodes[0],), Status.PIPELINED, eviction=True)
+    assert (statement.has_evictions, statement.victims, task.eviction) == (True, [old], True)
+    saved = statement.save()
+    statement.discard()
+    assert picture(session) == before
+    assert old.status is Status.BOUND
+    assert task.transaction is not None
+    assert (task.transaction.status, task.transaction.node, task.transaction.eviction) == (Status.PIPELINED, "n1", True)
+    assert statement.recover(saved) is None
+    assert (task.status, task.eviction, old.status) == (Status.PIPELINED, True, Status.RELEASING)
+
+
+def test_merged_statements_are_taken_back_together() -> None:
+    session, tasks = two_pods()
+    before = picture(session)
+    first, second = session.statement(), session.statement()
+    first.place(tasks[:1], [session.nodes[0]], Status.ALLOCATED)
+    second.place(tasks[1:], [session.nodes[0]], Status.PIPELINED, eviction=True)
+    first.merge(second)
+    assert (len(first.operations), second.operations) == (2, [])
+    first.discard()
+    assert picture(session) == before
+    assert not first
+    assert not second
 
 
 def test_a_session_can_not_give_a_task_a_status_that_only_the_server_gives() -> None:

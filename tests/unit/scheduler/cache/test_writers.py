@@ -3,7 +3,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
+
+import pytest
 
 from generated.core.v1 import PODS
 from generated.fakes.fakes import Fakes
@@ -12,6 +15,7 @@ from runtime.wire import ObjectReference, Status
 from scheduler.cache.writers import Writers
 from scheduler.cycle import Result
 from scheduler.decisions import Bind, Evict
+from scheduler.nominations import Lapse
 from scheduler.outcome import Condition, JobOutcome, Outcome, TaskOutcome
 from scheduler.state.job import Job
 from scheduler.state.task import Task
@@ -102,13 +106,34 @@ async def test_a_failed_bind_is_told_to_the_pod_and_to_the_scheduling_thread() -
     )
 
 
-async def test_an_eviction_deletes_exactly_this_pod_and_says_why() -> None:
+async def test_an_eviction_is_handed_on_to_be_carried_out() -> None:
     bench = Bench()
     async with bench.at_work():
         bench.writers.submit(Result((Evict(task(), "preempt", "ns/h"),), Outcome()))
-    assert bench.writes == ["delete pods ns/g-w-0"]
-    assert bench.fakes.writes[0].body["preconditions"]["uid"] == "uid-g-w-0"
-    assert bench.said.lines == ["Pod Warning Evict: Pod is evicted, because of preempt"]
+    assert bench.writes == ["patch pods/status ns/g-w-0", "delete pods ns/g-w-0"]
+
+
+async def test_an_eviction_in_vain_is_told_on_the_group_it_was_for() -> None:
+    bench = Bench()
+    lapse = Lapse("ns/g", ("ns/g-w-0",), "preempt", ("ns/x",), "the pod is gone", group("u"))
+    async with bench.at_work():
+        bench.writers.submit(Result((), Outcome(lapses=(lapse,))))
+    assert bench.said.lines == [
+        "PodGroup Warning EvictionInVain: Evicted ns/x (preempt) for ns/g-w-0, which did not get the room: the pod is gone"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("nominated", "written"), [("n1", {"nominatedNodeName": "n1"}), ("", {}), (None, {"nominatedNodeName": None})]
+)
+async def test_the_node_kept_for_a_pod_is_named_left_alone_or_taken_away(
+    nominated: str | None, written: dict[str, Any]
+) -> None:
+    bench = Bench()
+    async with bench.at_work():
+        bench.writers.submit(Result((), Outcome((), (TaskOutcome(task(), "Unschedulable", "full", nominated),))))
+    body = bench.fakes.writes[0].body["status"]
+    assert {key: value for key, value in body.items() if key != "conditions"} == written
 
 
 async def test_a_group_hears_its_status_once_by_a_patch_of_the_status_alone() -> None:
@@ -142,3 +167,17 @@ async def test_a_waiting_pod_hears_why_once() -> None:
         bench.writers.submit(Result((), Outcome((), (told,))))
     assert bench.writes == ["patch pods/status ns/g-w-0"]
     assert bench.said.lines == ["Pod Warning FailedScheduling: 0/1 nodes are unavailable: 1 Insufficient cpu."]
+
+
+async def test_a_refused_admission_is_told_once_for_each_reason() -> None:
+    bench = Bench()
+    first, second = (
+        "queue resource quota insufficient: insufficient cpu",
+        "resource in cluster is overused: overused cpu",
+    )
+    async with bench.at_work():
+        for refusal in (first, first, second, "", second):
+            told = replace(waiting(), refusal=refusal)
+            bench.writers.submit(Result((), Outcome((told,))))
+    said = [line for line in bench.said.lines if " Normal Unschedulable" in line]
+    assert said == [f"PodGroup Normal Unschedulable: {text}" for text in (first, second, second)]

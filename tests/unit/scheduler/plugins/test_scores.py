@@ -112,6 +112,6 @@ def test_the_default_normaliser_scales_in_whole_numbers(raw: list[int], reverse:
 def test_a_weight_of_zero_registers_no_score_and_a_negative_one_is_refused(caplog: pytest.LogCaptureFixture) -> None:
     plugin = NodeOrder(Arguments({"leastrequested.weight": 0, "nodeaffinity.weight": -1, "mostrequested.weight": 2}))
     assert sorted(score.name for score in plugin.scores) == [
-        "balancedresource", "imagelocality", "mostrequested", "tainttoleration",
+        "balancedresource", "imagelocality", "mostrequested", "podaffinity", "podtopologyspread", "tainttoleration",
     ]  # fmt: skip
     assert "nodeaffinity.weight=-1" in caplog.text

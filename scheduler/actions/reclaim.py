@@ -1,0 +1,50 @@
+"""
+reclaim: takes back from other queues what they borrowed, for starving jobs of queues that are owed it (scheduler.md 11.5).
+
+As in preempt nothing is evicted before the placement is proved, and nobody leaves who needn't.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scheduler.contexts import Kind
+from scheduler.ordering import RankedQueue
+from scheduler.relief import Relief
+from scheduler.settling import settle, starving_jobs, waiting_tasks
+from scheduler.victims import Pool, pool_of
+
+if TYPE_CHECKING:
+    from scheduler.session import Session
+    from scheduler.state.job import Job
+    from scheduler.state.queue import Queue
+
+
+def reclaim(session: Session) -> None:
+    """Serve the queues that aren't over their share in order, each until its starving jobs are used up."""
+    relief = Relief(session, Kind.RECLAIM)
+    jobs = starving_jobs(session)
+    queues = RankedQueue(session.queue_ranking(), (session.cluster.queues[name] for name in sorted(jobs)))
+    while queues and not session.expired():
+        queue = queues.pop()
+        if session.overused(queue):
+            continue
+        others = (other for other in session.cluster.queues.values() if other is not queue and other.reclaimable)
+        pool = Pool(pool_of(session, (job for other in others for job in other.jobs.values())))
+        waiting = RankedQueue(session.job_ranking(), jobs[queue.name])
+        while waiting and not session.expired():
+            job = waiting.pop()
+            with session.nominations.lifted(job.id):
+                _serve(session, relief, queue, job, pool)
+
+
+def _serve(session: Session, relief: Relief, queue: Queue, job: Job, pool: Pool) -> None:
+    """Place the tasks of a job at the cost of other queues, if that makes it whole."""
+    relief.begin()
+    statement = session.statement()
+    for task in waiting_tasks(session, job):
+        if not session.job_starving(job):
+            break
+        if session.preemptive(queue, task):
+            relief.place(task, queue, statement, pool)
+    settle(session, job, statement, Kind.RECLAIM)

@@ -1,0 +1,65 @@
+"""What a cycle was given and what it decided, as data."""
+
+from __future__ import annotations
+
+import msgspec
+
+from scheduler.cycle import Result
+from scheduler.decisions import Bind
+
+
+class DecisionRecord(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One decision. `kind` is `bind` or `evict`."""
+
+    kind: str
+    pod: str
+    uid: str
+    node: str = ""
+    group: int = 0
+    reason: str = ""
+    beneficiary: str = ""
+
+    def __str__(self) -> str:
+        if self.kind == "bind":
+            return f"bind {self.pod} to {self.node}"
+        return f"evict {self.pod} from {self.node}, because of {self.reason}, for {self.beneficiary or 'nobody'}"
+
+
+class SamplingRecord(msgspec.Struct, frozen=True):
+    """A search for nodes that is cut short, and where it began in this cycle."""
+
+    percentage: int
+    minimum: int
+    cursor: int
+
+
+class CycleRecord(msgspec.Struct, frozen=True):
+    """
+    The cycle of a dump. `now` is in unix seconds.
+
+    `over_at` is the number of the question for the time that was answered with yes, `last_job` the job whose tasks
+    had been decided last by then; None and empty when the time sufficed.
+    """
+
+    uid: str
+    now: float
+    configuration: str
+    over_at: int | None
+    last_job: str
+    decisions: list[DecisionRecord]
+    sampling: SamplingRecord | None = None
+
+
+def decisions_of(result: Result) -> list[DecisionRecord]:
+    """A cycle's decisions, in order."""
+    records: list[DecisionRecord] = []
+    for decision in result.decisions:
+        task = decision.task
+        if isinstance(decision, Bind):
+            records.append(DecisionRecord("bind", task.key, task.uid, decision.node, decision.group))
+        else:
+            node = task.node.name if task.node is not None else ""
+            records.append(
+                DecisionRecord("evict", task.key, task.uid, node, decision.group, decision.reason, decision.beneficiary)
+            )
+    return records
