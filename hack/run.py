@@ -1,14 +1,15 @@
 """
 `make run`: the system at work on a local control plane, in one command.
 
-Starts etcd, kube-apiserver, kube-controller-manager and simulated nodes, the controller manager and the scheduler beside
-them, submits two gang jobs of which only one fits at first, and shows how they come along. With `--exit` everything is
-taken down again, and the exit code says whether both jobs finished as they should.
+Starts etcd, kube-apiserver, kube-controller-manager and simulated nodes, beside them the webhook manager, the controller
+manager and the scheduler, submits two gang jobs of which only one fits at first, and shows how they come along. With
+`--exit` everything is taken down again, and the exit code says whether both jobs finished as they should.
 """
 
 from __future__ import annotations
 
 import argparse
+import http.client
 import signal
 import subprocess
 import sys
@@ -21,12 +22,15 @@ from typing import Any
 import yaml
 
 from cluster import ControlPlane, NodePool
+from cluster.ports import choose
+from cluster.processes import wait_until
 
 ROOT = Path(__file__).resolve().parents[1]
 JOBS = "/apis/batch.volcano.sh/v1alpha1/namespaces/default/jobs"
 GROUPS = "/apis/scheduling.volcano.sh/v1beta1/namespaces/default/podgroups"
 QUEUES = "/apis/scheduling.volcano.sh/v1beta1/queues"
 SAMPLE = ROOT / "hack" / "samples" / "jobs.yaml"
+NAMESPACE = "volcano-system"
 LIMIT = 180.0
 """Seconds after which the sample counts as stuck."""
 INTERRUPTED = 130
@@ -64,15 +68,25 @@ def _run(plane: ControlPlane, directory: Path, *, stays: bool) -> int:
     crds = sorted((ROOT / "config" / "crd" / "bases").glob("*.yaml"))
     plane.apply_crds(document for path in crds for document in yaml.safe_load_all(path.read_text()) if document)
     _say(f"{len(crds)} kinds are served")
-    components = [
-        _start("scheduler", plane, directory, "--scheduler-conf", str(ROOT / "hack" / "samples" / "scheduler.conf")),
-        _start("controllers", plane, directory),
-    ]
+    components = [_start_webhooks(plane, directory)]
     try:
+        metrics = choose(1)[0]
+        components += [
+            _start("controllers", plane, directory, "--leader-elect=false"),
+            _start(
+                "scheduler",
+                plane,
+                directory,
+                "--leader-elect=false",
+                f"--scheduler-conf={ROOT / 'hack' / 'samples' / 'scheduler.conf'}",
+                "--enable-metrics",
+                f"--listen-address=127.0.0.1:{metrics}",
+            ),
+        ]
         _submit(plane)
         finished = _follow(plane)
         if stays and finished:
-            _invite(plane)
+            _invite(plane, metrics)
         return 0 if finished else 1
     finally:
         for component in components:
@@ -81,19 +95,44 @@ def _run(plane: ControlPlane, directory: Path, *, stays: bool) -> int:
             component.wait(30)
 
 
+def _start_webhooks(plane: ControlPlane, directory: Path) -> subprocess.Popen[bytes]:
+    """The webhook manager, ready to answer: from then on the API server asks it about every job and queue."""
+    port, health = choose(2)
+    plane.api.create("/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
+    process = _start(
+        "webhooks",
+        plane,
+        directory,
+        f"--port={port}",
+        f"--webhook-namespace={NAMESPACE}",
+        "--webhook-service-name=localhost",
+        "--tls-secret-name=volcano-admission-secret",
+        "--enable-healthz",
+        f"--healthz-address=127.0.0.1:{health}",
+    )
+    configurations = yaml.safe_load_all((ROOT / "config" / "webhooks" / "manifests.yaml").read_text())
+    plane.apply_webhooks(filter(None, configurations), f"https://localhost:{port}", b"")
+    if not wait_until(lambda: _is_ready(health), LIMIT):
+        process.terminate()
+        raise SystemExit("the webhook manager did not get ready: see its log")
+    return process
+
+
+def _is_ready(port: int) -> bool:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    try:
+        connection.request("GET", "/readyz")
+        return connection.getresponse().status == http.HTTPStatus.OK
+    except OSError:
+        return False
+    finally:
+        connection.close()
+
+
 def _start(module: str, plane: ControlPlane, directory: Path, *flags: str) -> subprocess.Popen[bytes]:
     log = directory / f"{module}.log"
     _say(f"{module}: log in {log}")
-    command = [
-        sys.executable,
-        "-m",
-        module,
-        "--kubeconfig",
-        str(plane.kubeconfig),
-        "--leader-elect=false",
-        "-v=2",
-        *flags,
-    ]
+    command = [sys.executable, "-m", module, "--kubeconfig", str(plane.kubeconfig), "-v=2", *flags]
     with log.open("wb") as output:
         return subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=output)
 
@@ -190,11 +229,15 @@ class _Display:
         self._drawn = len(rows)
 
 
-def _invite(plane: ControlPlane) -> None:
+def _invite(plane: ControlPlane, metrics: int) -> None:
+    vcctl = Path(sys.executable).with_name("vcctl")
     _say("the control plane stays until Ctrl-C; go on in another terminal:")
     print(f"  export KUBECONFIG={plane.kubeconfig}")
     print("  kubectl get vcjob,podgroup,pods")
     print(f"  kubectl delete vcjob --all && kubectl apply -f {SAMPLE.relative_to(ROOT)}")
+    print(f"  {vcctl if vcctl.exists() else f'{sys.executable} -m cli'} job list")
+    print(f"  {vcctl if vcctl.exists() else f'{sys.executable} -m cli'} job view -N first")
+    print(f"  curl http://127.0.0.1:{metrics}/metrics", flush=True)
     while True:
         time.sleep(3600)
 

@@ -107,7 +107,9 @@ def _why_not(session: Session, task: Task) -> str | None:
 def _job_outcome(session: Session, job: Job) -> JobOutcome:
     whole = messages.is_whole(session, job)
     reason = NOT_ENOUGH if whole else _obstacle(session, job)
-    condition = _condition(session, job, reason, whole=whole) if job.tasks else None
+    # A group without pods waits as well when something is against it, though the reference writes no condition then.
+    is_told = bool(job.tasks) or (not whole and job.id in session.job_messages)
+    condition = _condition(session, job, reason, whole=whole) if is_told else None
     phase = _phase(session, job, is_unschedulable=condition is not None and condition.type == "Unschedulable")
     counts = job.counts
     waits = phase in {"Unknown", "Pending", "Inqueue"} and not whole

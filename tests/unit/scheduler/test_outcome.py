@@ -116,6 +116,17 @@ def test_a_group_without_pods_counts_none() -> None:
     assert told(world).event == "0/0 tasks in gang unschedulable: pod group is not ready, 2 minAvailable"
 
 
+def test_a_group_without_pods_that_its_queue_keeps_out_has_the_reason_in_a_condition() -> None:
+    world = World()
+    world.node("n", cpu=1000.0)
+    world.gang("g", [], minimum=2, resources={"cpu": "2"})
+    configuration = 'actions: "enqueue, allocate"\ntiers: [{plugins: [{name: gang}, {name: proportion}]}]'
+    found = cycle(world, memory_of(world.cluster, configuration)).outcome.jobs[0]
+    assert found.condition is not None
+    assert (found.condition.type, found.condition.message) == ("Unschedulable", found.event)
+    assert "Origin reason is: proportion: queue default resource quota insufficient: insufficient cpu" in found.event
+
+
 def test_a_gang_that_gates_keep_back_says_so() -> None:
     world = World()
     world.node("n")
