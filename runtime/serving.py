@@ -15,15 +15,18 @@ import re
 import socket
 import ssl
 import threading
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import parse_qsl, unquote
 
-from aiohttp import web
-
+from runtime.http1 import CONTINUE, HttpRequest, HttpResponse, RequestReader, encode_response, http_date
+from runtime.http1_framing import HttpError
 from runtime.listening import BACKLOG, open_socket, remove_stale
 
 log = logging.getLogger(__name__)
@@ -42,6 +45,8 @@ IDLE_SECONDS = 75.0
 """How long a connection may stay between requests."""
 MAX_CONNECTIONS = 256
 """Connections of one listener. One more takes the place of the oldest that waits for no answer, if there is one."""
+_CHUNK = 64 * 1024
+_LINGER_SECONDS = 1.0
 START_TIMEOUT = 10.0
 """Seconds within which a listener must stand."""
 
@@ -111,82 +116,135 @@ class Router:
         return sorted((*self._exact, *self._patterns))
 
 
-class _Connection(web.RequestHandler):
-    """aiohttp's connection with the time limit for heads that it lacks."""
+class _Connection:
+    """One client: its requests, one after the other, and the limits on how long each part of them may take."""
 
-    __slots__ = ("_limit", "is_answering")
-
-    def __init__(self, server: web.Server, loop: asyncio.AbstractEventLoop) -> None:
-        no_log: Any = None
-        super().__init__(server, loop=loop, access_log=no_log, keepalive_timeout=IDLE_SECONDS)
-        self._limit: asyncio.TimerHandle | None = None
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._requests = RequestReader(MAX_BODY)
+        self._loop = asyncio.get_running_loop()
+        self._head_until = self._loop.time() + HEAD_SECONDS
+        self._is_first = True
         self.is_answering = False
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert self._manager is not None
-        others = self._manager.connections
-        super().connection_made(transport)
-        self._start_limit()
-        if len(others) >= MAX_CONNECTIONS:
-            open_ones = (other for other in others if isinstance(other, _Connection) and other.transport is not None)
-            next((other for other in open_ones if not other.is_answering), self).cut()
-
-    def connection_lost(self, exc: BaseException | None) -> None:
-        self._stop_limit()
-        super().connection_lost(exc)
-
-    def data_received(self, data: bytes) -> None:
-        if not self.is_answering:
-            self._start_limit()
-        super().data_received(data)
-
-    @contextmanager
-    def answering(self) -> Iterator[None]:
-        """From a complete head to its answer no limit runs but those of the body and the handler."""
-        self._stop_limit()
-        self.is_answering = True
-        try:
-            yield
-        finally:
-            self.is_answering = False
+    async def run(self, answer: Callable[[HttpRequest], Awaitable[HttpResponse]]) -> None:
+        """Answer until the client goes or is too slow. Raises ConnectionError when it is gone in the middle."""
+        while True:
+            try:
+                request = await self._next()
+            except HttpError as error:
+                await self._write(_encoded(Reply(f"{error.text}\n", error.status)), close=True)
+                await self._linger()
+                return
+            if request is None:
+                return
+            self.is_answering = True
+            try:
+                response = await answer(request)
+            finally:
+                self.is_answering = False
+            await self._write(response, close=not request.keep_alive)
+            if not request.keep_alive:
+                return
 
     def cut(self) -> None:
         """Close at once: what a client doesn't read would keep the connection for ever."""
-        transport = self.transport
-        self.force_close()
-        if transport is not None:
-            transport.abort()
+        self._writer.transport.abort()
 
-    def _start_limit(self) -> None:
-        if self._limit is None:
-            self._limit = self._loop.call_later(HEAD_SECONDS, self.cut)
+    async def _next(self) -> HttpRequest | None:
+        """The next request, None when there is none in time. Raises HttpError."""
+        if not self._is_first and self._requests.is_idle:
+            data = await self._read(self._loop.time() + IDLE_SECONDS)
+            if not data:
+                return None
+            self._head_until = self._loop.time() + HEAD_SECONDS
+            self._requests.feed(data)
+        self._is_first = False
+        body_until = 0.0
+        while (request := self._requests.next()) is None:
+            if self._requests.take_continue():
+                self._writer.write(CONTINUE)
+            if not self._requests.is_in_head:
+                body_until = body_until or self._loop.time() + BODY_SECONDS
+            data = await self._read(body_until or self._head_until)
+            if data is None and body_until:
+                raise HttpError(HTTPStatus.REQUEST_TIMEOUT, "request body did not arrive")
+            if not data:
+                return None
+            self._requests.feed(data)
+        return request
 
-    def _stop_limit(self) -> None:
-        if self._limit is not None:
-            self._limit.cancel()
-            self._limit = None
+    async def _read(self, until: float) -> bytes | None:
+        """What arrives next, empty at the end of the stream, None when nothing does in time."""
+        try:
+            async with asyncio.timeout_at(until):
+                return await self._reader.read(_CHUNK)
+        except TimeoutError:
+            return None
+
+    async def _write(self, response: HttpResponse, *, close: bool) -> None:
+        self._writer.write(encode_response(response, date=http_date(time.time()), close=close))
+        await self._writer.drain()
+
+    async def _linger(self) -> None:
+        """Take what a refused client still sends for a moment, since a reset would cost it the answer."""
+        if self._writer.can_write_eof():
+            self._writer.write_eof()
+        until = self._loop.time() + _LINGER_SECONDS
+        while await self._read(until):
+            continue
 
 
-class _Server(web.Server):
-    """Makes connections of our own."""
+class _Listener:
+    """One listening socket with its connections, oldest first."""
 
-    def __call__(self) -> web.RequestHandler:
-        return _Connection(self, self._loop)
+    def __init__(self, router: Router, answer: Callable[[Router, HttpRequest], Awaitable[HttpResponse]]) -> None:
+        self._router = router
+        self._answer = answer
+        self._connections: dict[_Connection, None] = {}
+        self._ended = asyncio.Event()
+        """Set whenever a connection is gone."""
+        self._server: asyncio.Server | None = None
 
-
-class _Site(web.SockSite):
-    """A listener whose TLS handshakes count as part of the first head."""
-
-    async def start(self) -> None:
-        await web.BaseSite.start(self)
-        limit = HEAD_SECONDS if self._ssl_context else None
-        self._server = await asyncio.get_running_loop().create_server(
-            self._runner.server,  # type: ignore[arg-type]  # set up before its sites
-            sock=self._sock,
-            ssl=self._ssl_context,
-            ssl_handshake_timeout=limit,
-            backlog=self._backlog,
+    async def start(self, sock: socket.socket, tls: ssl.SSLContext | None) -> None:
+        # a TLS handshake counts as part of the first head
+        limit = HEAD_SECONDS if tls is not None else None
+        self._server = await asyncio.start_server(
+            self._serve, sock=sock, ssl=tls, ssl_handshake_timeout=limit, backlog=BACKLOG
         )
+
+    async def close(self, seconds: float) -> None:
+        """Stop listening, and end what is at work after some seconds."""
+        if self._server is not None:
+            self._server.close()
+        for connection in [each for each in self._connections if not each.is_answering]:
+            connection.cut()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while self._connections:
+                    self._ended.clear()
+                    await self._ended.wait()
+        for connection in tuple(self._connections):
+            connection.cut()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connection = _Connection(reader, writer)
+        if len(self._connections) >= MAX_CONNECTIONS:
+            oldest = next((other for other in self._connections if not other.is_answering), connection)
+            oldest.cut()
+            self._connections.pop(oldest, None)
+            if oldest is connection:
+                return
+        self._connections[connection] = None
+        try:
+            await connection.run(lambda request: self._answer(self._router, request))
+        except OSError as error:
+            log.debug("connection ended error=%s", error)
+        finally:
+            self._connections.pop(connection, None)
+            self._ended.set()
+            writer.close()
 
 
 class ServingThread:
@@ -196,7 +254,7 @@ class ServingThread:
         self._loop: asyncio.AbstractEventLoop
         self._thread = threading.Thread(target=self._run, name="serving", daemon=True)
         self._workers = ThreadPoolExecutor(WORKERS, thread_name_prefix="serving-worker")
-        self._runners: list[web.ServerRunner] = []
+        self._listeners: list[_Listener] = []
 
     def start(self) -> None:
         """Begin to serve. Everything else is called after it."""
@@ -209,7 +267,7 @@ class ServingThread:
             sock = open_socket(address)
         except (OSError, ValueError) as error:
             raise BindError(f"failed to listen on {address}: {error}") from error
-        self.run(self._serve(router, lambda runner: _Site(runner, sock, ssl_context=tls)))
+        self.run(self._serve(router, sock, tls))
         port: int = sock.getsockname()[1]
         log.info("listening address=%s port=%d tls=%s", address, port, tls is not None)
         return port
@@ -226,7 +284,7 @@ class ServingThread:
         except OSError as error:
             sock.close()
             raise BindError(f"failed to listen on {path}: {error}") from error
-        self.run(self._serve(router, lambda runner: _Site(runner, sock)))
+        self.run(self._serve(router, sock, None))
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Run a short coroutine on this thread's loop and wait for it."""
@@ -259,40 +317,27 @@ class ServingThread:
             self._loop.close()
 
     async def _close(self) -> None:
-        for runner in self._runners:
-            await runner.cleanup()
+        await asyncio.gather(*(listener.close(1.0) for listener in self._listeners))
 
-    async def _serve(self, router: Router, site: Callable[[web.ServerRunner], web.BaseSite]) -> None:
-        async def answer(request: web.BaseRequest) -> web.StreamResponse:
-            connection = request.protocol
-            assert isinstance(connection, _Connection)
-            with connection.answering():
-                return await self._answer(router, request)
+    async def _serve(self, router: Router, sock: socket.socket, tls: ssl.SSLContext | None) -> None:
+        listener = _Listener(router, self._answer)
+        await listener.start(sock, tls)
+        self._listeners.append(listener)
 
-        runner = web.ServerRunner(_Server(answer), shutdown_timeout=1.0)
-        await runner.setup()
-        await site(runner).start()
-        self._runners.append(runner)
-
-    async def _answer(self, router: Router, request: web.BaseRequest) -> web.StreamResponse:
-        found = router.find(request.path)
+    async def _answer(self, router: Router, request: HttpRequest) -> HttpResponse:
+        path = unquote(request.path)
+        found = router.find(path)
         if found is None:
-            return _response(Reply("404 page not found\n", 404))
+            return _encoded(Reply("404 page not found\n", 404))
         handler, parts = found
-        try:
-            body = await _read_body(request)
-        except TimeoutError:
-            return _response(Reply("request body did not arrive\n", 408))
-        if len(body) > MAX_BODY:
-            return _response(Reply("request body too large\n", 413))
-        headers = {name.lower(): value for name, value in request.headers.items()}
-        call = Call(request.method, request.path, parts, dict(request.query), headers, body)
+        query = dict(parse_qsl(request.query, keep_blank_values=True))
+        call = Call(request.method, path, parts, query, request.headers, request.body)
         try:
             reply = await self._handle(handler, call)
         except Exception as error:
-            log.exception("handler failed path=%s", request.path)
+            log.exception("handler failed path=%s", path)
             reply = Reply(f"internal error: {error}\n", 500)
-        return _response(reply)
+        return _encoded(reply)
 
     async def _handle(self, handler: Handler, call: Call) -> Reply:
         if inspect.iscoroutinefunction(handler):
@@ -302,19 +347,11 @@ class ServingThread:
         return result if isinstance(result, Reply) else await result
 
 
-async def _read_body(request: web.BaseRequest) -> bytes:
-    """The body, or its beginning when it is too large. Raises TimeoutError."""
-    body = b""
-    async with asyncio.timeout(BODY_SECONDS):
-        while len(body) <= MAX_BODY and (chunk := await request.content.readany()):
-            body += chunk
-    return body
-
-
-def _response(reply: Reply) -> web.Response:
+def _encoded(reply: Reply) -> HttpResponse:
     body = reply.body.encode() if isinstance(reply.body, str) else reply.body
-    headers = {"Content-Type": reply.content_type, "X-Content-Type-Options": "nosniff", **reply.headers}
-    return web.Response(status=reply.status, body=body, headers=headers)
+    fields = {"X-Content-Type-Options": "nosniff", **reply.headers}
+    lines = tuple(f"{name}: {value}" for name, value in fields.items())
+    return HttpResponse(reply.status, body, reply.content_type, lines)
 
 
 def _report(future: Any) -> None:

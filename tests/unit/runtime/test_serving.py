@@ -328,7 +328,7 @@ def test_a_unix_socket_is_for_this_user_only_and_replaces_a_stale_one(serving: S
     client.settimeout(10)
     client.connect(str(path))
     client.sendall(b"GET /healthz HTTP/1.0\r\nHost: x\r\n\r\n")
-    assert client.recv(4096).startswith(b"HTTP/1.0 200 OK")
+    assert client.recv(4096).startswith(b"HTTP/1.1 200 OK")
     client.close()
 
 
