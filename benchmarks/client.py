@@ -83,6 +83,14 @@ class Bare:
         self._pod = msgspec.json.encode(template)
         self._binding = msgspec.json.encode(binding("NAME"))
 
+    def aim(self, namespace: str, node: str) -> None:
+        """Use another namespace, and bind to this node."""
+        self._base = self._base.replace(f"/{NAMESPACE}/", f"/{namespace}/")
+        for name in ("_pod", "_binding"):
+            text: bytes = getattr(self, name)
+            text = text.replace(f'"namespace":"{NAMESPACE}"'.encode(), f'"namespace":"{namespace}"'.encode())
+            setattr(self, name, text.replace(b"no-such-node", node.encode()))
+
     async def create(self, name: str) -> None:
         await self._post(self._base, self._pod.replace(b"NAME", name.encode()))
 

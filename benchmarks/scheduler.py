@@ -17,20 +17,17 @@ import argparse
 import asyncio
 import os
 import re
-import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from benchmarks.client import Bare, measure, open_bare
 from benchmarks.kernel import calibrate
+from benchmarks.processes import IN_FLIGHT, Binds, Process, apply_crds, everywhere, told, writes
 from cluster import ControlPlane
 from cluster.options import Options
 from generated.core.v1 import NAMESPACES, NODES, PODS
@@ -39,8 +36,6 @@ from runtime.client import Client
 from runtime.kubeconfig import load
 from runtime.transport import Transport
 
-ROOT = Path(__file__).resolve().parents[1]
-IN_FLIGHT = 96
 QUIET = 1.0
 """Seconds without a change after which everything owed counts as written."""
 CONFIGURATION = """
@@ -49,11 +44,6 @@ tiers:
 - plugins: [{name: priority}, {name: gang}]
 - plugins: [{name: predicates}, {name: nodeorder}, {name: binpack}]
 """
-_TICKS = os.sysconf("SC_CLK_TCK")
-_WRITE = re.compile(
-    r'^apiserver_request_total\{.*?resource="(\w+)".*?subresource="(\w*)".*?verb="(\w+)".*?\} (\S+)$', re.MULTILINE
-)
-_LISTED = {"pods", "events", "podgroups", "queues", "leases"}
 
 
 @dataclass(frozen=True)
@@ -100,43 +90,6 @@ def pod(name: str, gang: str, scheduler: str, rack: str = "", node_name: str = "
     return {"metadata": {"name": name, "annotations": annotations}, "spec": spec}
 
 
-@dataclass
-class Binds:
-    """What a watch of the pods of one namespace saw."""
-
-    expected: int
-    times: dict[str, float] = field(default_factory=dict)
-    done: asyncio.Event = field(default_factory=asyncio.Event)
-
-    async def follow(self, client: Client, namespace: str, version: str) -> None:
-        async with client.watch(PODS, namespace, resource_version=version, timeout=3600) as lines:
-            async for batch in lines.batches():
-                self._take(batch, time.perf_counter())
-
-    def _take(self, lines: Iterable[bytes], now: float) -> None:
-        for line in lines:
-            if b'"nodeName":"' in line:
-                start = line.index(b'"name":"') + 8
-                self.times.setdefault(line[start : line.index(b'"', start)].decode(), now)
-        if len(self.times) >= self.expected:
-            self.done.set()
-
-    @property
-    def seconds(self) -> float:
-        return max(self.times.values()) - min(self.times.values())
-
-
-async def everywhere(items: Iterable[Any], send: Callable[[Any], Awaitable[Any]]) -> None:
-    """Send for all items, 96 at a time."""
-    left = iter(items)
-
-    async def work() -> None:
-        for item in left:
-            await send(item)
-
-    await asyncio.gather(*(work() for _ in range(IN_FLIGHT)))
-
-
 class Bench:
     """One control plane with the nodes of a case."""
 
@@ -170,8 +123,7 @@ class Bench:
         await everywhere((pod(f"p-{n}", "", "nobody") for n in range(count)), self._create(PODS, namespace))
         async with open_bare(load(str(self.plane.kubeconfig)), IN_FLIGHT) as sender:
             assert isinstance(sender, Bare)
-            sender._base = sender._base.replace("/benchmark/", f"/{namespace}/")  # noqa: SLF001  # of the same package
-            sender._binding = sender._binding.replace(b"no-such-node", b"n-1")  # noqa: SLF001
+            sender.aim(namespace, "n-1")
             figures = await measure(sender.bind, [f"p-{n}" for n in range(count)], IN_FLIGHT)
         await self.client.delete_collection(PODS, namespace, grace_period=0)
         return figures.rate
@@ -193,15 +145,6 @@ class Bench:
         await everywhere(pods, self._create(PODS, namespace))
         return (await self.client.list_page(PODS, namespace, limit=1)).resource_version
 
-    async def writes(self) -> dict[str, float]:
-        """Write requests that the API server has answered, by kind."""
-        found: dict[str, float] = {}
-        for resource, sub, verb, count in _WRITE.findall((await self.client.raw("/metrics")).decode()):
-            if verb in {"POST", "PUT", "PATCH", "APPLY", "DELETE"} and resource in _LISTED:
-                key = f"{verb} {resource}{'/' + sub if sub else ''}"
-                found[key] = found.get(key, 0.0) + float(count)
-        return found
-
     async def settled(self, namespace: str) -> float:
         """When the last owed event or status was written (this process's clock); returns a second later."""
         seen, since = "", time.perf_counter()
@@ -220,34 +163,10 @@ class Bench:
         return f"{count[1] if count else 0!r} {sorted(versions)}"
 
 
-class Process:
-    """`vc-scheduler` and what the kernel says it used."""
-
-    def __init__(self, kubeconfig: Path, folder: Path, configuration: str) -> None:
-        conf = folder / "scheduler.conf"
-        conf.write_text(configuration)
-        self.log = folder / "scheduler.log"
-        flags = ("--leader-elect=false", "--kube-api-qps=5000", "--kube-api-burst=5000", "-v=3")
-        command = [sys.executable, "-m", "scheduler", f"--kubeconfig={kubeconfig}", f"--scheduler-conf={conf}", *flags]
-        with self.log.open("wb") as log:
-            self.started = time.perf_counter()
-            self._process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log)
-
-    @property
-    def cpu(self) -> float:
-        """Seconds of user and system time so far."""
-        fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / _TICKS
-
-    @property
-    def peak(self) -> float:
-        """Highest resident memory so far, in MiB."""
-        found = re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{self._process.pid}/status").read_text())
-        return int(found[1]) / 1024 if found else 0.0
-
-    def end(self) -> None:
-        self._process.terminate()
-        self._process.wait(60)
+def start(kubeconfig: Path, folder: Path, configuration: str) -> Process:
+    conf = folder / "scheduler.conf"
+    conf.write_text(configuration)
+    return Process("scheduler", kubeconfig, folder, f"--scheduler-conf={conf}")
 
 
 async def bind_case(bench: Bench, name: str, round_: int, folder: Path, configuration: str) -> None:
@@ -256,16 +175,16 @@ async def bind_case(bench: Bench, name: str, round_: int, folder: Path, configur
     count = case.gangs * case.pods
     before = await bench.raw(f"{round_}-before")
     version = await bench.load(namespace)
-    binds, writes = Binds(count), await bench.writes()
+    binds, earlier = Binds(count), await writes(bench.client)
     watcher = asyncio.create_task(binds.follow(bench.client, namespace, version))
-    process = Process(bench.plane.kubeconfig, folder, configuration)
+    process = start(bench.plane.kubeconfig, folder, configuration)
     try:
         async with asyncio.timeout(600):
             await binds.done.wait()
         busy = process.cpu
         settled = await bench.settled(namespace)
         cpu, peak = process.cpu, process.peak
-        written = await bench.writes()
+        written = await writes(bench.client)
     finally:
         watcher.cancel()
         process.end()
@@ -280,11 +199,7 @@ async def bind_case(bench: Bench, name: str, round_: int, folder: Path, configur
           f"first bind {min(binds.times.values()) - process.started:.1f} s after the start")  # fmt: skip
     print(f"{name}: CPU {cpu / count * 1e3:.2f} ms a pod (to reach 0.8), busy cores {busy / binds.seconds:.2f}, "
           f"peak {peak:.0f} MiB (to reach 250)")  # fmt: skip
-    kinds = {kind: (written[kind] - writes.get(kind, 0)) / count for kind in sorted(written)}
-    print(
-        f"{name}: writes a pod: {', '.join(f'{kind} {value:.2f}' for kind, value in kinds.items() if value >= 0.005)}",
-        flush=True,
-    )
+    print(f"{name}: writes a pod: {told(earlier, written, count)}", flush=True)
 
 
 async def start_case(bench: Bench, folder: Path, configuration: str) -> None:
@@ -292,7 +207,7 @@ async def start_case(bench: Bench, folder: Path, configuration: str) -> None:
     version = await bench.load("start")
     binds = Binds(1)
     watcher = asyncio.create_task(binds.follow(bench.client, "start", version))
-    process = Process(bench.plane.kubeconfig, folder, configuration)
+    process = start(bench.plane.kubeconfig, folder, configuration)
     try:
         async with asyncio.timeout(300):
             await binds.done.wait()
@@ -332,19 +247,13 @@ def main() -> None:
     parser.add_argument("--conf", type=Path, help="scheduler configuration; default: the five plugins of the kernel")
     options = parser.parse_args()
     print(f"calibration: {calibrate():.1f} million loop steps a second, load {os.getloadavg()[0]:.1f}")
-    crds = [
-        document
-        for path in sorted((ROOT / "config" / "crd" / "bases").glob("*.yaml"))
-        for document in yaml.safe_load_all(path.read_text())
-        if document
-    ]
     for name in options.case or ("A", "B"):
         with tempfile.TemporaryDirectory() as folder:
             plane = ControlPlane(
                 f"benchmark-{name.lower()}", directory=Path(folder) / "plane", options=Options(heartbeats=False)
             )
             with plane:
-                plane.apply_crds(crds)
+                apply_crds(plane)
                 asyncio.run(run(plane, name, options, Path(folder)))
 
 
