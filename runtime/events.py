@@ -42,7 +42,7 @@ EVENTS: Resource[Event] = Resource("", "v1", "Event", "events", Event)
 NORMAL = "Normal"
 WARNING = "Warning"
 
-LANES = 8
+LANES = 24
 BOUND = 200_000
 """Different events that may wait: two for each pod of 100,000 that are bound at once, about 100 MB."""
 MAX_REFUSALS = 12
