@@ -16,6 +16,7 @@ from runtime.requests import Request
 from runtime.wire import Status, StatusCause, StatusDetails
 
 _MAX_QUOTED = 300
+_MOST_DIGITS = 9  # of seconds to wait; Python refuses to read thousands of them
 _status = msgspec.json.Decoder(Status)
 
 # compat: clients match these texts
@@ -56,7 +57,7 @@ class Response(msgspec.Struct, frozen=True, kw_only=True):
     def retry_after(self) -> int | None:
         """Seconds to wait before the next try, None when the server named none."""
         text = self.headers.get("Retry-After", "")
-        if text.isdecimal():
+        if text.isdecimal() and len(text) <= _MOST_DIGITS:
             return int(text)
         status = self._decoded_status()
         return (status.retry_after or None) if status else None

@@ -87,6 +87,7 @@ def test_the_text_of_an_unreadable_failure_is_kept_but_bounded() -> None:
         (Response(status=429, headers={"Retry-After": "7"}), 7),
         (Response(status=429, headers={"Retry-After": "0"}), 0),
         (Response(status=429, headers={"Retry-After": "Wed, 21 Oct 2026 07:28:00 GMT"}), None),
+        (Response(status=429, headers={"Retry-After": "9" * 5000}), None),
         (Response(status=429), None),
         (failure(429, retryAfterSeconds=3), 3),
         (Response(status=429, headers={"Retry-After": "7"}, body=failure(429, retryAfterSeconds=3).body), 7),
