@@ -9,14 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-import aiohttp
 import msgspec
 
 from runtime.credentials import FixedCredentials
 from runtime.sockets import new_socket
 from runtime.tls import Tls
+
+if TYPE_CHECKING:
+    import aiohttp
 
 T = TypeVar("T")
 
@@ -102,6 +104,8 @@ class HttpClient:
 
         Raises PeerError when no answer comes in time, is larger than allowed, or `url` is no http(s) URL.
         """
+        import aiohttp  # noqa: PLC0415  # most processes never ask such a peer, and it takes long to import
+
         sent = dict(headers or {})
         if content_type:
             sent["Content-Type"] = content_type
@@ -141,6 +145,8 @@ class HttpClient:
         await self.aclose()
 
     def _get_session(self) -> aiohttp.ClientSession:
+        import aiohttp  # noqa: PLC0415  # as above
+
         if self._session is None:
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(limit_per_host=16, socket_factory=new_socket),
