@@ -6,7 +6,18 @@ A new one is a module with a `BLUEPRINT` and one line here.
 
 from __future__ import annotations
 
-from controllers import garbagecollector, job, jobflow, jobtemplate, podgroup, queue
+from controllers import (
+    colocation,
+    cronjob,
+    garbagecollector,
+    hypernode,
+    job,
+    jobflow,
+    jobtemplate,
+    podgroup,
+    queue,
+    sharding,
+)
 from controllers.blueprint import Blueprint
 
 CONTROLLERS: tuple[Blueprint, ...] = (
@@ -16,4 +27,8 @@ CONTROLLERS: tuple[Blueprint, ...] = (
     garbagecollector.BLUEPRINT,
     jobflow.BLUEPRINT,
     jobtemplate.BLUEPRINT,
+    cronjob.BLUEPRINT,
+    hypernode.BLUEPRINT,
+    sharding.BLUEPRINT,
+    colocation.BLUEPRINT,
 )

@@ -6,9 +6,10 @@ from argparse import Namespace
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from api import names
 from runtime.features import VOLCANO, FeatureGates
 from runtime.flags import FlagParser
-from runtime.flagtypes import BOOL, INT, STRING_ARRAY, STRING_SLICE, UINT32
+from runtime.flagtypes import BOOL, DURATION, INT, STRING, STRING_ARRAY, STRING_SLICE, UINT32
 from runtime.kubegates import HONOURED, TOLERATED
 from runtime.options import (
     add_client_flags,
@@ -23,10 +24,26 @@ from runtime.options import (
 PROGRAM = "vc-controller-manager"
 _WORKERS = {"": 3, "cronjob": 3, "podgroup": 5, "queue": 5, "gc": 1}
 
+SCHEDULER_CONFIGS = ("volcano:volcano:0.0:0.6:false:2:100", "agent-scheduler:agent:0.7:1.0:true:2:100")
+"""Shards where nothing else is said: name:type:min:max:preferWarmup:minNodes:maxNodes."""
+
 
 def feature_gates() -> FeatureGates:
     """The gates that controllers ask for; Kubernetes' own are accepted."""
     return FeatureGates(VOLCANO, tolerated=TOLERATED | {gate.name for gate in HONOURED})
+
+
+@dataclass(frozen=True, slots=True)
+class ShardingOptions:
+    """What the sharding controller reads."""
+
+    scheduler_configs: tuple[str, ...] = SCHEDULER_CONFIGS
+    sync_period: float = 60.0
+    """Seconds."""
+    follows_nodes: bool = True
+    config_map: str = names.ConfigMap.SHARDING
+    """Empty for flags only."""
+    namespace: str = names.DEFAULT_NAMESPACE
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +58,7 @@ class Options:
     inherit_owner_annotations: bool = True
     controllers: tuple[str, ...] = ("*", "-sharding-controller")
     gates: FeatureGates = field(default_factory=feature_gates)
+    sharding: ShardingOptions = field(default_factory=ShardingOptions)
 
 
 def parser(gates: FeatureGates) -> FlagParser:
@@ -60,7 +78,19 @@ def parser(gates: FeatureGates) -> FlagParser:
     flags.flag("max-requeue-num", INT, 15, "Retries before a request is dropped; negative for no end")
     flags.flag("inherit-owner-annotations", BOOL, True, "Let pod groups inherit annotations of the pods' owner")
     flags.flag("controllers", STRING_SLICE, ("*", "-sharding-controller"), "Controllers to run: *, name, +name, -name")
+    _add_sharding_flags(flags)
     return flags
+
+
+def _add_sharding_flags(flags: FlagParser) -> None:
+    """They are known also where sharding is off."""
+    known = ShardingOptions()
+    text = "Deprecated: use the config map. Shards as name:type:min:max:preferWarmup:minNodes:maxNodes"
+    flags.flag("scheduler-configs", STRING_SLICE, known.scheduler_configs, text)
+    flags.flag("shard-sync-period", DURATION, known.sync_period, "Pause between two looks at all nodes")
+    flags.flag("enable-node-event-trigger", BOOL, known.follows_nodes, "Look at nodes that change before that")
+    flags.flag("sharding-configmap", STRING, known.config_map, "Config map of sharding; empty for flags only")
+    flags.flag("sharding-configmap-namespace", STRING, known.namespace, "Namespace of that config map")
 
 
 def read(flags: Namespace, gates: FeatureGates) -> Options:
@@ -74,4 +104,11 @@ def read(flags: Namespace, gates: FeatureGates) -> Options:
         inherit_owner_annotations=flags.inherit_owner_annotations,
         controllers=flags.controllers,
         gates=gates,
+        sharding=ShardingOptions(
+            scheduler_configs=flags.scheduler_configs,
+            sync_period=flags.shard_sync_period,
+            follows_nodes=flags.enable_node_event_trigger,
+            config_map=flags.sharding_configmap,
+            namespace=flags.sharding_configmap_namespace,
+        ),
     )

@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
-from controllers.options import Options, feature_gates, parser, read
+from controllers.options import Options, ShardingOptions, feature_gates, parser, read
+
+SHARDS = ShardingOptions(scheduler_configs=("a:b:0:1:false:0:0", "c:d:0:1:false:0:0"))
 
 
 def parsed(*words: str) -> Options:
@@ -29,6 +31,12 @@ def test_without_flags_everything_is_as_documented() -> None:
         (["--controllers=*", "--controllers=-gc-controller"], "controllers", ("*", "-gc-controller")),
         (["--scheduler-name=a", "--scheduler_name=b,c"], "scheduler_names", ("a", "b,c")),
         (["2>&1"], "max_requeue", 15),
+        ([], "sharding", ShardingOptions()),
+        (["--scheduler-configs=a:b:0:1:false:0:0,c:d:0:1:false:0:0"], "sharding", SHARDS),
+        (["--shard-sync-period=5m"], "sharding", ShardingOptions(sync_period=300)),
+        (["--enable-node-event-trigger=false"], "sharding", ShardingOptions(follows_nodes=False)),
+        (["--sharding-configmap="], "sharding", ShardingOptions(config_map="")),
+        (["--sharding-configmap-namespace=ns"], "sharding", ShardingOptions(namespace="ns")),
     ],
 )
 def test_flags_are_read(words: list[str], field: str, value: Any) -> None:

@@ -1,12 +1,12 @@
-"""How the job and queue controllers are put together."""
+"""How the controllers are put together."""
 
 from __future__ import annotations
 
 import pytest
 
-from controllers import CONTROLLERS, job, podgroup, queue
+from controllers import CONTROLLERS, colocation, cronjob, hypernode, job, podgroup, queue, sharding
 from controllers.blueprint import Blueprint, Context
-from controllers.options import Options, feature_gates
+from controllers.options import Options, ShardingOptions, feature_gates
 from generated.clients.clientset import Clientset
 from runtime.informers import Informers
 from runtime.recorder import Recorder
@@ -27,6 +27,9 @@ def built(blueprint: Blueprint, **gates: bool) -> set[str]:
 
 QUEUE_KINDS = {"queues", "podgroups", "commands"}
 GROUP_KINDS = {"pods", "podgroups", "replicasets", "statefulsets"}
+HYPERNODE_KINDS = {"hypernodes", "nodes", "configmaps"}
+SHARD_KINDS = {"nodeshards", "nodes", "pods", "configmaps"}
+COLOCATION_KINDS = {"pods", "colocationconfigurations"}
 JOB_KINDS = {"jobs", "pods", "podgroups", "queues", "persistentvolumeclaims", "priorityclasses", "commands"}
 
 
@@ -41,6 +44,12 @@ JOB_KINDS = {"jobs", "pods", "podgroups", "queues", "persistentvolumeclaims", "p
         (job.BLUEPRINT, {"QueueCommandSync": False}, JOB_KINDS - {"commands"}),
         (job.BLUEPRINT, {"PriorityClass": False}, JOB_KINDS - {"priorityclasses"}),
         (job.BLUEPRINT, {"VolcanoJobSupport": False}, JOB_KINDS - {"jobs"}),
+        (cronjob.BLUEPRINT, {}, {"cronjobs", "jobs"}),
+        (cronjob.BLUEPRINT, {"CronVolcanoJobSupport": False}, {"jobs"}),
+        (cronjob.BLUEPRINT, {"VolcanoJobSupport": False}, {"cronjobs"}),
+        (hypernode.BLUEPRINT, {}, HYPERNODE_KINDS),
+        (sharding.BLUEPRINT, {}, SHARD_KINDS),
+        (colocation.BLUEPRINT, {}, COLOCATION_KINDS),
     ],
 )
 async def test_gates_decide_what_is_watched(blueprint: Blueprint, gates: dict[str, bool], kinds: set[str]) -> None:
@@ -57,7 +66,15 @@ async def test_both_controllers_share_their_caches() -> None:
 
 @pytest.mark.parametrize(
     ("blueprint", "kinds"),
-    [(queue.BLUEPRINT, QUEUE_KINDS), (job.BLUEPRINT, JOB_KINDS), (podgroup.BLUEPRINT, GROUP_KINDS)],
+    [
+        (queue.BLUEPRINT, QUEUE_KINDS),
+        (job.BLUEPRINT, JOB_KINDS),
+        (podgroup.BLUEPRINT, GROUP_KINDS),
+        (cronjob.BLUEPRINT, {"cronjobs", "jobs"}),
+        (hypernode.BLUEPRINT, HYPERNODE_KINDS),
+        (sharding.BLUEPRINT, SHARD_KINDS),
+        (colocation.BLUEPRINT, COLOCATION_KINDS),
+    ],
 )
 def test_a_controller_may_read_what_it_watches(blueprint: Blueprint, kinds: set[str]) -> None:
     readable = {
@@ -66,5 +83,33 @@ def test_a_controller_may_read_what_it_watches(blueprint: Blueprint, kinds: set[
     assert readable == kinds
 
 
-def test_the_process_runs_both() -> None:
-    assert {job.BLUEPRINT, queue.BLUEPRINT} <= set(CONTROLLERS)
+def test_the_process_runs_all_controllers_that_can_be_named() -> None:
+    assert {blueprint.name for blueprint in CONTROLLERS} == {
+        "job-controller",
+        "cronjob-controller",
+        "pg-controller",
+        "queue-controller",
+        "gc-controller",
+        "jobflow-controller",
+        "jobtemplate-controller",
+        "hyperNode-controller",
+        "sharding-controller",
+        "colocation-config-controller",
+    }
+
+
+async def test_all_controllers_fit_beside_each_other() -> None:
+    client = Recorder()
+    context = Context(Clientset(client), Informers(client), Events(), Options())
+    names = {blueprint.build(context).name for blueprint in CONTROLLERS}
+    assert len(names) == len(CONTROLLERS)
+
+
+def built_with(options: Options) -> set[str]:
+    client = Recorder()
+    context = Context(Clientset(client), Informers(client), Events(), options)
+    return {informer.resource.plural for informer in sharding.BLUEPRINT.build(context).informers}
+
+
+async def test_sharding_by_flags_only_watches_no_config_map() -> None:
+    assert built_with(Options(sharding=ShardingOptions(config_map=""))) == SHARD_KINDS - {"configmaps"}

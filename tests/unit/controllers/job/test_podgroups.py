@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from api.minresources import min_resources
 from api.resources import raw
-from controllers.job.minresources import min_resources
 from controllers.job.podgroups import build_group, group_patch
 from generated.batch.v1alpha1 import Job, PartitionPolicySpec, TaskSpec
 from generated.core.v1 import Container, PodSpec, PodTemplateSpec, ResourceRequirements
