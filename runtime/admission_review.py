@@ -164,7 +164,12 @@ def _operations(request: AdmissionRequest, obj: Any, verdict: Changed[Any] | Pat
         return ()
 
     def document() -> Any:
-        return _anything.decode(request.object) if _is_present(request.object) else {}
+        if not _is_present(request.object):
+            return {}
+        try:
+            return _anything.decode(request.object)
+        except (msgspec.DecodeError, RecursionError) as error:  # in a part that the model doesn't know
+            raise MalformedReview(f"the object of the request can't be read: {error}") from error
 
     if isinstance(verdict, Patch):
         return with_parents(document(), _plain(verdict.operations))

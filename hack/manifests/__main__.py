@@ -1,5 +1,5 @@
 """
-`python -m hack.manifests [--check]`: roles and webhook configurations from the code.
+`python -m hack.manifests [--check]`: roles, webhook configurations and admission policies from the code.
 
 Exit codes: 0 done or up to date, 1 files are out of date, 2 the code or the sources have mistakes.
 """
@@ -15,11 +15,18 @@ from codegen import source
 from codegen.crds import kustomization
 from codegen.output import DONE, FOUND, Outputs
 from codegen.problems import SourceError
-from hack.manifests import components, roles, users, webhooks
+from hack.manifests import components, policies, rights, roles, users, webhooks
 from hack.manifests.components import ManifestError
 
 UP_TO_DATE, OUT_OF_DATE, MISTAKES = 0, 1, 2
-FOLDERS = (roles.FOLDER, webhooks.FOLDER, webhooks.ON_DEMAND)
+FOLDERS = (
+    roles.FOLDER,
+    roles.HYPERNODE_FOLDER,
+    webhooks.FOLDER,
+    webhooks.ON_DEMAND,
+    policies.FOLDER,
+    rights.FOLDER,
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -48,10 +55,13 @@ def outputs(root: Path) -> tuple[Outputs, list[str]]:
     project = source.load(root)
     declared = components.load(root)
     texts = roles.files(declared) | users.files(project) | webhooks.files(project, declared.webhooks)
+    texts |= policies.files(declared.policies, declared.mutations) | rights.files(declared)
     made = Outputs(root, FOLDERS, roles.COMMAND)
     made.add(texts)
     for folder in FOLDERS:
-        listed = sorted(Path(path).name for path in texts if str(Path(path).parent) == folder)
+        listed = sorted(
+            Path(path).name for path in texts if str(Path(path).parent) == folder and path.endswith(".yaml")
+        )
         if listed:  # kustomize refuses an empty one
             made.add({f"{folder}/kustomization.yaml": kustomization_of(listed)})
     return made, webhooks.planned(project)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from runtime.rbac import Rule
     from webhooks.blueprint import WebhookClass
+    from webhooks.policies.policy import Mutation, Policy
 
 
 class ManifestError(Exception):
@@ -41,6 +42,10 @@ class Components:
     scheduler: Declared
     admission: Declared
     webhooks: tuple[WebhookClass, ...]
+    policies: tuple[Policy, ...] = ()
+    mutations: tuple[Mutation, ...] = ()
+    hypernode: Declared = Declared(())
+    """The HyperNode controller in a process of its own, which few installations run."""
 
 
 def load(root: Path) -> Components:
@@ -48,7 +53,9 @@ def load(root: Path) -> Components:
     machine = load_module("runtime.component", root)
     permissions = load_module("webhooks.permissions", root)
     webhooks = load_module("webhooks", root).WEBHOOKS
+    policies = load_module("webhooks.policies", root)
     blueprints = load_module("controllers", root).CONTROLLERS
+    hypernode = load_module("controllers.hypernode", root).BLUEPRINT
     scheduler = [rule for module in modules_of("scheduler", root) for rule in getattr(module, "RULES", ())]
     controllers = [rule for blueprint in blueprints for rule in blueprint.rules]
     return Components(
@@ -56,6 +63,9 @@ def load(root: Path) -> Components:
         scheduler=Declared((*machine.EVENT_RULES, *scheduler), machine.ELECTION_RULES),
         admission=Declared(tuple(permissions.rules(webhooks)), permissions.SECRET_RULES),
         webhooks=tuple(webhooks),
+        policies=policies.POLICIES,
+        mutations=policies.MUTATIONS,
+        hypernode=Declared((*machine.EVENT_RULES, *hypernode.rules), machine.ELECTION_RULES),
     )
 
 

@@ -17,6 +17,8 @@ from runtime.rbac import Rule, document, join
 
 COMMAND = "python -m hack.manifests"
 FOLDER = "config/rbac"
+HYPERNODE_FOLDER = f"{FOLDER}/hypernode"
+"""Rights of a process that only one feature starts."""
 _RBAC = "rbac.authorization.k8s.io"
 
 
@@ -27,10 +29,16 @@ def files(components: Components) -> dict[str, str]:
         "scheduler": (f"{names.DEFAULT_RELEASE}-scheduler", components.scheduler),
         "webhooks": (f"{names.DEFAULT_RELEASE}-admission", components.admission),
     }
-    return {
+    texts = {
         f"{FOLDER}/{component}_role.yaml": text(f"the rules declared in {component}/", _process(name, declared))
         for component, (name, declared) in made.items()
     }
+    if components.hypernode.everywhere:
+        name = f"{names.DEFAULT_RELEASE}-hypernode-controller"
+        texts[f"{HYPERNODE_FOLDER}/hypernode_role.yaml"] = text(
+            "the rules declared in controllers/hypernode/", _process(name, components.hypernode)
+        )
+    return texts
 
 
 def text(source: str, documents: Iterable[dict[str, Any]]) -> str:

@@ -120,12 +120,13 @@ def _webhook(path: Path) -> dict[str, Any]:
         "timeoutSeconds": _TIMEOUT_SECONDS,
     }
     if not webhook.every_namespace:
-        entry["namespaceSelector"] = {"matchExpressions": [_outside_the_system()]}
+        entry["namespaceSelector"] = {"matchExpressions": [outside_the_system()]}
     if webhook.match_conditions:
         conditions = webhook.match_conditions.items()
         entry["matchConditions"] = [{"name": name, "expression": expression} for name, expression in conditions]
     return entry | {"reinvocationPolicy": "Never"} if action == "mutate" else entry
 
 
-def _outside_the_system() -> dict[str, Any]:
+def outside_the_system() -> dict[str, Any]:
+    """A match expression on namespaces: the system must be able to start by itself."""
     return {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": list(_SYSTEM_NAMESPACES)}

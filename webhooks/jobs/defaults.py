@@ -23,8 +23,8 @@ from runtime.wire import AdmissionRequest
 from webhooks.blueprint import Context
 from webhooks.sent import sent_spec
 
-_DNS_WITH_HOST_NETWORK: Final = "ClusterFirstWithHostNet"
-_NEED_SERVICE: Final = (JobPlugin.TENSORFLOW, JobPlugin.MPI, JobPlugin.PYTORCH, JobPlugin.RAY)
+DNS_WITH_HOST_NETWORK: Final = "ClusterFirstWithHostNet"
+NEED_SERVICE: Final = (JobPlugin.TENSORFLOW, JobPlugin.MPI, JobPlugin.PYTORCH, JobPlugin.RAY)
 
 
 class JobDefaults(JobDefaulter):
@@ -70,7 +70,7 @@ def task_defaults(task: TaskSpec, index: int) -> dict[str, Any]:
     if not task.name:
         changes["name"] = names.default_task_name(index)
     if task.template.spec.host_network and not task.template.spec.dns_policy:
-        changes["dnsPolicy"] = _DNS_WITH_HOST_NETWORK
+        changes["dnsPolicy"] = DNS_WITH_HOST_NETWORK
     if task.min_available is None:
         changes["minAvailable"] = jobs.task_min_available(task)
     if not task.max_retry:
@@ -81,7 +81,7 @@ def task_defaults(task: TaskSpec, index: int) -> dict[str, Any]:
 def plugin_defaults(plugins: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
     """The plugins with those that they need; what is there stays as it is."""
     complete = dict(plugins)
-    if any(name in complete for name in _NEED_SERVICE):
+    if any(name in complete for name in NEED_SERVICE):
         complete.setdefault(JobPlugin.SVC, ())
     if JobPlugin.MPI in complete:
         complete.setdefault(JobPlugin.SSH, ())

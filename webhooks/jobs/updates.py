@@ -15,10 +15,11 @@ from webhooks.jobs.changes import first_change
 from webhooks.jobs.tasks import template_problem
 from webhooks.jobs.templates import TemplateJudge
 
-_FIXED: Final = (
+FIXED: Final = (
     "job updates may not change fields other than `minAvailable`, `tasks[*].replicas under spec` and"
     " `PriorityClassName`"
 )
+TASKS_ARE_FIXED: Final = "job updates may not add or remove tasks"
 _WITHOUT_PODS: Final = frozenset(("", JobPhase.PENDING, JobPhase.ABORTED))
 
 
@@ -48,11 +49,11 @@ def _problems(new: Job, old: Job, judge: TemplateJudge, changes_templates: bool)
     if topology.network_problem(spec.network_topology):
         yield topology.TIER_TWICE
     if len(spec.tasks) != len(old.spec.tasks):
-        yield "job updates may not add or remove tasks"
+        yield TASKS_ARE_FIXED
     may_change = changes_templates and old.status.state.phase in _WITHOUT_PODS
     changed = first_change(_fixed(old.spec, may_change), _fixed(spec, may_change), "spec")
     if changed:
-        yield f"{_FIXED}: {changed}"
+        yield f"{FIXED}: {changed}"
     if may_change:
         for index, task in enumerate(spec.tasks):
             yield template_problem(task, index, judge).strip()

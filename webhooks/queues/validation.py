@@ -1,8 +1,9 @@
 """
 `/queues/validate`: every queue that is created, changed or deleted.
 
-A queue that stands alone is judged at once. One that has relatives is judged beside all queues as the API server has
-them now: a file with a parent and its children must end as if they had been applied one by one.
+A new queue that stands alone is judged at once. One that has relatives, or is moved or resized, is judged beside all
+queues as the API server has them now: a file with a parent and its children must end as if they had been applied one
+by one.
 """
 
 from __future__ import annotations
@@ -65,16 +66,16 @@ class QueueObjectRules(QueueValidator):
 
     def validate_update(self, request: AdmissionRequest, obj: Queue, old: Queue) -> ValidationAnswer:
         """What changed: a queue that became invalid otherwise can still lose a finalizer."""
-        is_moved, is_resized = obj.spec.parent != old.spec.parent, _resources(old) != _resources(obj)
+        is_root = obj.metadata.name == names.ROOT_QUEUE
+        is_moved = obj.spec.parent != old.spec.parent if is_root else _parent(obj) != _parent(old)
+        is_resized = bool(first_change(_resources(old), _resources(obj), "spec"))
         checks_path = paths.annotated(obj) != paths.annotated(old)
         if obj.metadata.deletion_timestamp or not (checks_path or first_change(old.spec, obj.spec, "spec")):
             return ALLOWED
         causes = Causes()
         amounts.check(causes, obj.spec)
-        is_resized = is_resized and bool(first_change(_resources(old), _resources(obj), "spec"))
-        is_root = obj.metadata.name == names.ROOT_QUEUE
         checks_place, checks_shares = is_moved, (is_moved or is_resized) and not is_root
-        if not is_root and (checks_path or ((checks_place or checks_shares) and self._has_relatives(obj))):
+        if not is_root and (checks_path or checks_shares):  # children may be newer than the cache
             return self._judge_beside_others(
                 obj, causes, checks_path=checks_path, checks_place=checks_place, checks_shares=checks_shares
             )
@@ -143,6 +144,11 @@ def place_only(group: PodGroup) -> PodGroup:
 def _tree(queues: Iterable[Queue]) -> QueueTree:
     """The last one of a name counts."""
     return QueueTree(queues, orphans_under_root=False)
+
+
+def _parent(queue: Queue) -> str:
+    """Where the queue hangs, or will once its controller has written that."""
+    return queue.spec.parent or names.ROOT_QUEUE
 
 
 def _resources(queue: Queue) -> QueueSpec:

@@ -328,6 +328,13 @@ def test_a_malformed_review_says_why(body: bytes, reason: str) -> None:
     assert reason in str(caught.value)
 
 
+def test_an_object_that_only_its_patch_looks_at_whole_is_malformed() -> None:
+    body = encoded(obj="here").replace(b'"here"', b'{"unknown":"\xff"}')
+    _, request = read_review(body)
+    with pytest.raises(MalformedReview, match="the object of the request can't be read"):
+        Endpoint[Any](mutator(Patch((add("/spec/queue", "a"),)))).answer(request)
+
+
 @pytest.mark.parametrize("raw", [b'{"metadata":{"name":"\xff"}}', b'{"spec":' + b"[" * 5000 + b"]" * 5000 + b"}"])
 def test_an_object_that_is_no_json_is_malformed(raw: bytes) -> None:
     body = encoded(obj="here").replace(b'"here"', raw)

@@ -35,6 +35,9 @@ def test_without_flags_everything_is_as_documented() -> None:
         ("--max-queue-depth=9", "max_queue_depth", 9),
         ("--enable-root-queue-protection=false", "protects_root_queue", False),
         ("--enable-job-template-update", "allows_template_updates", True),
+        ("--enable-queue-podgroups-check", "checks_pod_groups", True),
+        ("--enable-podgroup-leaf-queue-check", "requires_leaf_queues", True),
+        ("--enable-jobflow-update-check", "fixes_started_flows", True),
     ],
 )
 def test_what_handlers_read(word: str, field: str, value: Any) -> None:
