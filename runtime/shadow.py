@@ -13,7 +13,6 @@ from __future__ import annotations
 import types
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from operator import attrgetter
 from typing import Any, Union, get_args, get_origin
 
 import msgspec
@@ -218,61 +217,42 @@ def _join(*path: str) -> str:
 
 
 def _finisher(steps: _Steps) -> Finish:
-    """Finish the parts in place, then drop the shadows' classes. What is absent has its default already."""
-    (_, shadow, model), *inner = steps.structs
-    if not steps.parts and not inner:
-        return _reclasser(shadow, model)
-    structs_of = _fetcher([path for path, _, _ in inner])
-    classes = [(was, becomes) for _, was, becomes in inner]
-    place = {path: index for index, (path, _, _) in enumerate(inner)}
-    raw_of, raw_steps = _selected(steps, place, is_raw=True)
-    typed_of, typed_steps = _selected(steps, place, is_raw=False)
+    """
+    Finish the parts in place, then drop the shadows' classes. What is absent has its default already.
 
-    def finish_struct(obj: Any) -> Any:
-        kind: Any = type(obj)
-        if kind is not shadow:
-            return obj
-        structs = structs_of(obj)
-        for value, (owner, name, finish) in zip(raw_of(obj), raw_steps):  # noqa: B905  # see _fetcher
-            if type(value) is Raw:
-                force_setattr(obj if owner is None else structs[owner], name, finish(value))
-        for value, (owner, name, finish) in zip(typed_of(obj), typed_steps):  # noqa: B905
-            finished = finish(value)
-            if finished is not value:
-                force_setattr(obj if owner is None else structs[owner], name, finished)
-        for struct, (was, becomes) in zip(structs, classes):  # noqa: B905
-            kind = type(struct)
-            if kind is was:
-                force_setattr(struct, "__class__", becomes)
-        force_setattr(obj, "__class__", model)
-        return obj
-
-    return finish_struct
-
-
-def _reclasser(shadow: type, model: type) -> Finish:
-    """The finisher of a struct in which fields are dropped and nothing else."""
-
-    def reclass(obj: Any) -> Any:
-        kind: Any = type(obj)
-        if kind is shadow:
-            force_setattr(obj, "__class__", model)
-        return obj
-
-    return reclass
-
-
-def _selected(
-    steps: _Steps, place: dict[str, int], *, is_raw: bool
-) -> tuple[Callable[[Any], tuple[Any, ...]], list[tuple[int | None, str, Finish]]]:
-    """(what fetches the raw or the typed parts, for each the place of its struct, its name and its finisher)."""
-    chosen = [step for step in steps.parts if step.is_raw is is_raw]
-    fetch = _fetcher([_join(step.owner, step.name) for step in chosen])
-    return fetch, [(place.get(step.owner), step.name, step.finish) for step in chosen]
-
-
-def _fetcher(paths: list[str]) -> Callable[[Any], tuple[Any, ...]]:
-    """What gives the values at these paths in one call; to be zipped with as many others, as it may give one more."""
-    if not paths:
-        return lambda _obj: ()
-    return attrgetter(*paths, paths[-1])  # of a single path attrgetter would give the bare value
+    Written as source and compiled, as dataclasses are: a loop over the same steps takes twice as long, and each watch
+    event passes here.
+    """
+    scope: dict[str, Any] = {"Raw": Raw, "put": force_setattr}
+    places: dict[str, str] = {}
+    lines = ["def finish_struct(obj):"]
+    for index, (path, shadow, model) in enumerate(steps.structs):
+        scope |= {f"Shadow{index}": shadow, f"Model{index}": model}
+        places[path] = f"struct{index}" if path else "obj"
+        if path:
+            outer, _, name = path.rpartition(".")
+            lines.append(f"    struct{index} = {places[outer]}.{name}")
+        else:
+            lines += ["    if type(obj) is not Shadow0:", "        return obj"]
+    for number, step in enumerate(steps.parts):
+        scope[f"finish{number}"] = step.finish
+        owner = places[step.owner]
+        lines.append(f"    value = {owner}.{step.name}")
+        if step.is_raw:
+            lines += ["    if type(value) is Raw:", f"        put({owner}, {step.name!r}, finish{number}(value))"]
+        else:
+            lines += [
+                f"    finished = finish{number}(value)",
+                "    if finished is not value:",
+                f"        put({owner}, {step.name!r}, finished)",
+            ]
+    for index, (path, *_) in enumerate(steps.structs):
+        if path:
+            lines += [
+                f"    if type(struct{index}) is Shadow{index}:",
+                f"        put(struct{index}, '__class__', Model{index})",
+            ]
+    lines += ["    put(obj, '__class__', Model0)", "    return obj"]
+    exec("\n".join(lines), scope)  # noqa: S102  # of names of our own models and nothing else
+    finish: Finish = scope["finish_struct"]
+    return finish
