@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from api import names
+from api.explanations import is_explanation, lines
 from cli import fields, output
 from cli.context import Context
 from cli.errors import CommandError
@@ -80,7 +81,8 @@ def describe(found: Object) -> Iterator[str]:
             yield f"    {count} x {message}"
     if "scheduler" in found:
         yield "Scheduler:"
-        yield from (f"  {line}" for line in outline(found["scheduler"]))
+        answer = found["scheduler"]
+        yield from (f"  {line}" for line in (lines(answer) if is_explanation(answer) else outline(answer)))
     elif problem := fields.text(found, "schedulerProblem"):
         yield f"Scheduler: no answer ({problem}); this is what conditions and events tell"
 

@@ -237,7 +237,7 @@ def _invite(plane: ControlPlane, metrics: int) -> None:
     print(f"  kubectl delete vcjob --all && kubectl apply -f {SAMPLE.relative_to(ROOT)}")
     print(f"  {vcctl if vcctl.exists() else f'{sys.executable} -m cli'} job list")
     print(f"  {vcctl if vcctl.exists() else f'{sys.executable} -m cli'} job view -N first")
-    print(f"  curl http://127.0.0.1:{metrics}/metrics", flush=True)
+    print(f"  curl http://127.0.0.1:{metrics}/explain/default/NAME-OF-A-PODGROUP", flush=True)
     while True:
         time.sleep(3600)
 

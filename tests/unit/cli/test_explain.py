@@ -78,6 +78,28 @@ def test_the_schedulers_answer_is_shown_as_it_comes(server: Server) -> None:
     ]
 
 
+def test_an_answer_whose_fields_are_known_reads_as_text(server: Server) -> None:
+    answer = {
+        "summary": "2 pods find no node: needs 8 nvidia.com/gpu, the best node n-3 has 6 free",
+        "causes": [{"kind": "NoPlace", "text": "..."}],
+        "needs": ["2 nvidia.com/gpu more free on node n-3"],
+        "gang": {"minMember": 2, "ready": 0, "missing": 2, "statuses": {"Pending": 2}, "roles": []},
+        "queue": {"name": "q1", "weight": 3, "share": 0.5, "plugin": "proportion", "deserved": {"cpu": "4"}},
+    }
+    server.on(f"GET {SERVICE}", answer)
+    assert run("job", "explain", "-N", "j1", server=server).lines == [
+        *HEAD,
+        "Scheduler:",
+        "  Why: 2 pods find no node: needs 8 nvidia.com/gpu, the best node n-3 has 6 free",
+        "  What would make it start:",
+        "    - 2 nvidia.com/gpu more free on node n-3",
+        "  Gang: 0 of 2 needed pods have their place, 2 missing (2 Pending)",
+        "  Queue: q1, weight 3, share 0.5 by proportion",
+        "    deserved: cpu 4",
+        "Events: \t<none>",
+    ]
+
+
 def test_a_standby_behind_the_service_leads_to_the_pods(server: Server) -> None:
     running = {"metadata": {"name": "s-1"}, "status": {"phase": "Running"}}
     server.items(f"{SYSTEM}/pods", {"metadata": {"name": "s-0"}, "status": {"phase": "Pending"}}, running)

@@ -10,7 +10,7 @@ import pytest
 from controllers import CONTROLLERS
 
 ROOT = Path(__file__).parents[3]
-PAGES = ("docs/architecture.md", "docs/scheduler.md", "docs/plugins/writing.md")
+PAGES = ("docs/architecture.md", "docs/deploy.md", "docs/scheduler.md", "docs/plugins/writing.md")
 COMPONENTS = ("agent", "cli", "cluster", "controllers", "scheduler", "webhooks")
 _LINK = re.compile(r"\]\((?!https?:)(?P<path>[^)#]*)(?:#(?P<anchor>[^)]*))?\)")
 _FILE = re.compile(r"`([a-z_/]+(?:\.py|/))`")

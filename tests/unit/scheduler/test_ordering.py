@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -77,3 +78,40 @@ def test_an_entangled_order_is_looked_at_anew_at_each_pop() -> None:
     assert queue.pop() == "a"
     ranks |= {"b": 9, "d": 0}
     assert [queue.pop() for _ in range(3)] == ["d", "c", "b"]
+
+
+def held(*amounts: float) -> Any:
+    return np.array([[amount] for amount in amounts])
+
+
+def test_keys_ahead_join_what_orders_tell_and_what_stays() -> None:
+    growing: Order[Any] = by_key(lambda item: item[1], ahead=lambda _, rows: rows[:, 0].tolist())
+    ranking: Ranking[Any] = Ranking([by_key(lambda item: item[0], always), growing], by_key(str, always))
+    assert ranking.keys_ahead(("a", 0.0), held(0.0, 2.0)) == [("a", 0.0, "('a', 0.0)"), ("a", 2.0, "('a', 0.0)")]
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        by_key(int),
+        by_key(int, lambda _: False),
+        by_key(int, ahead=lambda *_: None),
+        by_key(int, ahead=lambda *_: [1]),
+        Order(lambda a, b: int(a) - int(b)),
+        Order(lambda a, b: int(a) - int(b), int, always, is_entangled=True),
+    ],
+)
+def test_keys_ahead_are_unknown_where_one_order_does_not_tell(order: Order[int]) -> None:
+    ranking: Ranking[int] = Ranking([order], by_key(int, always))
+    assert ranking.keys_ahead(3, held(1.0, 2.0)) is None
+
+
+def test_a_queue_can_be_looked_at_and_filled_anew() -> None:
+    ranking: Ranking[int] = Ranking([], by_key(int, always))
+    queue = RankedQueue(ranking, [3, 1, 2])
+    assert queue.first() == 1
+    assert sorted(queue.items()) == [1, 2, 3]
+    entries = queue.entries()
+    entries.clear()
+    queue.refill(item for item in queue.items() if item != 1)
+    assert [queue.pop() for _ in range(len(queue))] == [2, 3]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from argparse import Namespace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from scheduler.cache.facts import Facts
 from scheduler.cache.feed import RESOURCES
 from scheduler.options import feature_gates, parser
-from scheduler.process import CONFIG_MAP, Process, component_name, subject_of, wait_synced
+from scheduler.process import CONFIG_MAP, Process, component_name, standby_of, subject_of, wait_synced
 from scheduler.state.cluster import Cluster
 
 
@@ -136,3 +137,22 @@ def test_exit_codes_of_the_command_line(words: tuple[str, ...], code: int) -> No
     with pytest.raises(SystemExit) as ended:
         flags(*words)
     assert ended.value.code == code
+
+
+@pytest.mark.parametrize(
+    ("is_leader", "leader", "told"),
+    [
+        (True, "me", ""),
+        (False, "vc-1_x", "this scheduler does not lead, vc-1_x does: ask there"),
+        (False, "", "this scheduler does not lead, and nobody does at the moment: ask again"),
+    ],
+)
+def test_a_standby_says_who_leads(is_leader: bool, leader: str, told: str) -> None:
+    elector = SimpleNamespace(is_leader=is_leader, leader=leader)
+    manager: Any = SimpleNamespace(elector=elector)
+    assert standby_of(manager)() == told
+
+
+def test_without_an_election_everybody_leads() -> None:
+    manager: Any = SimpleNamespace(elector=None)
+    assert standby_of(manager)() == ""

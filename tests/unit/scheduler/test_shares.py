@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scheduler import shares
 from scheduler.shares import at_most, dominant_share, lacking, names, room, shortage, until_used_up, water_fill
 from scheduler.state.dimensions import Dimensions
 
@@ -163,3 +164,28 @@ def test_a_part_is_used_up_after_as_many_as_asking_one_by_one_says(
 def test_what_is_lacking_is_told_with_numbers() -> None:
     text = shortage(Dimensions(), row(500, 0, 1), row(1800, 5, 5), row(2000, 0, 0))
     assert text == "insufficient cpu (asked 500.00, taken 1800.00 of 2000.00)"
+
+
+ROWS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4), st.just(1)), max_size=8)
+LIMIT = st.tuples(st.integers(0, 12), st.integers(0, 12), st.integers(0, 12))
+
+
+@given(ROWS, LIMIT, LIMIT)
+def test_a_stretch_is_as_long_as_asking_for_each_says(
+    asked: list[tuple[int, ...]], limit: tuple[int, ...], used: tuple[int, ...]
+) -> None:
+    requests = np.array(asked, dtype=np.float64).reshape(-1, 3)
+    most, held = np.array(limit, dtype=np.float64), np.array(used, dtype=np.float64)
+    fitting, left = 0, 0
+    while fitting < len(requests) and shares.room(held + requests[:fitting].sum(axis=0), most, requests[fitting], 1):
+        fitting += 1
+    while left < len(requests) and not shares.at_most(most, held + requests[:left].sum(axis=0)):
+        left += 1
+    assert shares.stretch(held, most, requests) == fitting
+    assert shares.stretch_until_used_up(held, most, requests) == left
+
+
+@given(st.lists(LIMIT, min_size=1, max_size=5), LIMIT)
+def test_dominant_shares_are_those_of_each_row(rows: list[tuple[int, ...]], base: tuple[int, ...]) -> None:
+    held, whole = np.array(rows, dtype=np.float64), np.array(base, dtype=np.float64)
+    assert shares.dominant_shares(held, whole) == [shares.dominant_share(row, whole) for row in held]

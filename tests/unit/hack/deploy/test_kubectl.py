@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hack.deploy import kubectl
+from hack.deploy.errors import DeployError
+from hack.deploy.kubectl import Kubectl
+
+RESOURCES = """\
+configmaps            cm           v1                  true   ConfigMap
+bindings                           v1                  true   Binding
+deployments           deploy       apps/v1             true   Deployment
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A stand-in for kubectl: keeps its words and its input, prints `answer`, ends with the code in `code`."""
+    path = tmp_path / "kubectl"
+    path.write_text(
+        f'#!/bin/sh\ncd {tmp_path}\necho "$@" > words\n[ -f reads ] && cat > input\ncat answer 2>/dev/null\n'
+        "[ -f code ] && { echo bad luck >&2; exit 1; }\nexit 0\n"
+    )
+    path.chmod(0o755)
+    monkeypatch.setattr(kubectl, "_program", lambda: str(path))
+    return tmp_path
+
+
+def test_the_cluster_is_named_only_when_one_is_given(program: Path) -> None:
+    Kubectl().run("get", "pods")
+    assert (program / "words").read_text() == "get pods\n"
+    Kubectl("file", "there").run("get", "pods")
+    assert (program / "words").read_text() == "--kubeconfig=file --context=there get pods\n"
+
+
+def test_objects_go_to_the_input_as_one_list(program: Path) -> None:
+    (program / "reads").touch()
+    Kubectl().run("apply", objects=[{"kind": "A"}, {"kind": "B"}])
+    assert json.loads((program / "input").read_text()) == {
+        "apiVersion": "v1", "kind": "List", "items": [{"kind": "A"}, {"kind": "B"}],
+    }  # fmt: skip
+
+
+def test_a_failure_says_what_was_tried_and_what_kubectl_says(program: Path) -> None:
+    (program / "code").touch()
+    with pytest.raises(DeployError, match="kubectl get pods:\nbad luck"):
+        Kubectl().run("get", "pods")
+    assert Kubectl().attempt("get", "pods") == "bad luck"
+
+
+@pytest.mark.parametrize(
+    ("answer", "names"),
+    [("", []), ('{"items": [{"a": 1}, {"a": 2}]}', [1, 2]), ('{"a": 3}', [3])],
+)
+def test_lists_single_objects_and_nothing_are_lists(program: Path, answer: str, names: list[int]) -> None:
+    (program / "answer").write_text(answer)
+    assert [found["a"] for found in Kubectl().get("x")] == names
+
+
+def test_kinds_are_read_with_and_without_short_names(program: Path) -> None:
+    (program / "answer").write_text(RESOURCES)
+    assert Kubectl().served() == {("v1", "ConfigMap"), ("v1", "Binding"), ("apps/v1", "Deployment")}
+
+
+def test_of_kinds_that_are_not_served_nothing_is_asked(program: Path) -> None:
+    (program / "answer").write_text(RESOURCES)
+    assert Kubectl().live([{"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "x"}}]) == []
+    assert "get" not in (program / "words").read_text().split()

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from hack.deploy import pruning, removal
+from hack.deploy.errors import DeployError
+from tests.unit.hack.deploy.fakes import Recorder, made
+
+HOOK = made("ValidatingWebhookConfiguration", version="admissionregistration.k8s.io/v1")
+ALL = [
+    made("Namespace", "home"), made("CustomResourceDefinition", version="apiextensions.k8s.io/v1"),
+    made("ConfigMap", "a", "home"), made("Deployment", "a", "home", "apps/v1"), HOOK,
+    made("Widget", version="unserved.example.com/v1"),
+]  # fmt: skip
+
+
+def test_webhooks_go_first_and_kinds_and_namespaces_stay() -> None:
+    kubectl: Any = Recorder()
+    removal.undeploy(kubectl, ALL, lambda _: None)
+    assert kubectl.sent == [["ValidatingWebhookConfiguration"], ["Deployment"], ["ConfigMap"]]
+
+
+def test_what_the_processes_made_goes_too() -> None:
+    kubectl: Any = Recorder()
+    removal.undeploy(kubectl, ALL, lambda _: None)
+    assert [command[-2:] for command in kubectl.commands[-4:]] == [
+        ("secret", "volcano-admission-secret"), ("lease", "volcano"), ("lease", "vc-controller-manager"),
+        ("lease", "vc-hypernode-controller-manager"),
+    ]  # fmt: skip
+
+
+def test_only_what_we_applied_and_no_longer_name_is_left_over() -> None:
+    helms = made("ConfigMap", "theirs", "home")
+    helms["metadata"]["managedFields"] = [{"manager": "helm", "operation": "Update"}]
+    old = [made("ConfigMap", "old", "home"), made("Deployment", "old", "home", "apps/v1")]
+    kubectl: Any = Recorder([*old, helms, made("ConfigMap", "a", "home")])
+    found = pruning.left_over(kubectl, ALL)
+    assert [(one["kind"], one["metadata"]["name"]) for one in found] == [("Deployment", "old"), ("ConfigMap", "old")]
+    [asked] = [command for command in kubectl.commands if command[0] == "get"]
+    assert "--selector=app.kubernetes.io/part-of=volcano" in asked
+    kinds = set(asked[1].split(","))
+    assert {"ConfigMap", "Deployment.v1.apps"} <= kinds
+    assert not any("CustomResourceDefinition" in kind or "Certificate" in kind for kind in kinds)
+    pruning.prune(kubectl, ALL, lambda _: None)
+    assert [command[2:4] for command in kubectl.commands if command[0] == "delete"] == [
+        ("Deployment.v1.apps", "old"), ("ConfigMap", "old"),
+    ]  # fmt: skip
+
+
+def test_kinds_go_only_when_it_is_confirmed_and_the_question_says_what_goes() -> None:
+    class Counting(Recorder):
+        def get(self, *arguments: str, **more: Any) -> list[Any]:
+            return [{}] * 3 if "--all-namespaces" in arguments else super().get(*arguments, **more)
+
+    kubectl: Any = Counting([made("CustomResourceDefinition", "jobs.batch.volcano.sh")])
+    with pytest.raises(DeployError, match=r"deletes 1 CRDs and with them 3 jobs\.batch\.volcano\.sh.*CONFIRM=yes"):
+        removal.undeploy_crds(kubectl, lambda _: None, confirmed=False)
+    assert not [command for command in kubectl.commands if command[0] == "delete"]
+    removal.undeploy_crds(kubectl, lambda _: None, confirmed=True)
+    assert kubectl.commands[-1] == ("delete", "crd", "jobs.batch.volcano.sh")
+
+
+def test_where_no_kind_of_ours_is_nothing_is_deleted() -> None:
+    kubectl: Any = Recorder()
+    lines: list[str] = []
+    removal.undeploy_crds(kubectl, lines.append, confirmed=True)
+    assert lines == ["no CRD of ours is there"]

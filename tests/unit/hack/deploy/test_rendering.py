@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import pytest
+
+from hack.deploy import rendering
+from hack.deploy.errors import DeployError
+from hack.deploy.kubectl import Object, dump, load
+from tests.unit.hack.deploy.rendered import deployments, rendered
+
+
+@pytest.mark.parametrize(
+    ("image", "expected"),
+    [
+        ("", "stromboli:0.1.0"),
+        ("stromboli:7", "stromboli:7"),
+        ("example/volcano", "example/volcano:latest"),
+        ("mirror:5000/batch/volcano:7", "mirror:5000/batch/volcano:7"),
+        ("mirror:5000/batch/volcano@sha256:abc", "mirror:5000/batch/volcano@sha256:abc"),
+    ],
+)
+def test_the_image_that_is_asked_for_runs_everywhere(image: str, expected: str) -> None:
+    found = rendering.render("production", image=image)
+    images = {pod["containers"][0]["image"] for pod in deployments(found).values()}
+    assert images == {expected}
+
+
+@pytest.mark.parametrize(
+    ("environment", "extra", "words"),
+    [
+        ("moon", (), "there is no overlay 'moon'; known are dev, production, staging"),
+        ("dev", ("moon",), "there is no component 'moon'; known are cert-manager, "),
+    ],
+)
+def test_what_there_is_not_is_said_with_what_there_is(environment: str, extra: tuple[str, ...], words: str) -> None:
+    with pytest.raises(DeployError, match=words):
+        rendering.render(environment, extra)
+
+
+def test_rendering_twice_gives_the_same() -> None:
+    assert rendering.render("dev") == rendering.render("dev")
+
+
+@pytest.mark.parametrize("environment", rendering.environments())
+def test_a_manifest_reads_back_as_what_was_written(environment: str) -> None:
+    found = list(rendered(environment))
+    assert load(dump(found)) == found
+
+
+def test_production_holds_all_that_dev_holds() -> None:
+    def names(found: tuple[Object, ...]) -> set[tuple[str, str]]:
+        return {(one["kind"], one["metadata"]["name"]) for one in found}
+
+    assert names(rendered("dev")) < names(rendered("production"))
+
+
+def test_a_feature_that_the_overlay_has_already_is_no_mistake() -> None:
+    features = ["network-policy", "high-availability", "network-policy"]
+    assert rendering.render("production", features) == list(rendered("production"))

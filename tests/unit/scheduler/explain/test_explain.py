@@ -1,0 +1,542 @@
+"""Why a job waits, in numbers."""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from api.names import QUEUE_ALLOCATION_GATE
+from generated.core.v1 import (
+    Affinity,
+    Container,
+    ContainerPort,
+    PodAffinity,
+    PodAffinityTerm,
+    PodAntiAffinity,
+    PodSchedulingGate,
+    Taint,
+    TopologySpreadConstraint,
+)
+from generated.meta.v1 import LabelSelector
+from generated.scheduling.v1beta1 import PodGroupCondition, PodGroupStatus
+from scheduler.actions import BUILT_IN as ACTIONS
+from scheduler.cycle import run_cycle
+from scheduler.dump import parts
+from scheduler.dump.record import decisions_of
+from scheduler.explain.opening import opened
+from scheduler.explain.report import CauseKind
+from scheduler.gates import Gates
+from scheduler.nominations import Nomination
+from scheduler.plugin import Plugin
+from scheduler.sampling import Sampling
+from scheduler.session import Session
+from scheduler.state.status import Status
+from scheduler.timings import Span
+from tests.unit.scheduler.build import FIVE_PLUGINS, GIB, World, binds, cycle, memory_of, random_world, shape
+from tests.unit.scheduler.explain.explaining import DEFAULT, explained, kinds
+
+GPU = "nvidia.com/gpu"
+TAINT = (Taint(key="dedicated", value="x", effect="NoSchedule"),)
+
+
+def gpus(number: float) -> Any:
+    return shape(scalars={GPU: number * 1000})
+
+
+def test_the_nearest_node_is_told_in_numbers() -> None:
+    world = World()
+    world.node("n-1", scalars={GPU: 4000.0})
+    world.node("n-3", scalars={GPU: 8000.0})
+    world.running("old", "n-3", gpus(2))
+    world.gang("a", [("w", 2, gpus(8))])
+    answer = explained(world, "a")
+    (waiting,) = answer.waiting
+    assert waiting.nearest is not None
+    assert waiting.nearest.text == "needs 8 nvidia.com/gpu, the best node n-3 has 6 free"
+    assert [(lack.resource, lack.needs, lack.free, lack.missing) for lack in waiting.nearest.lacks] == [
+        (GPU, "8", "6", "2")
+    ]
+    assert answer.summary == f"2 pods of role w find no node: {waiting.nearest.text}"
+    assert not answer.can_start
+    assert answer.needs == [
+        f"room for 2 more pods asking for 1 cpu, 1Gi memory and 8 {GPU} each: 2 {GPU} more free on node n-3"
+    ]
+
+
+def test_siblings_are_placed_before_the_nodes_are_counted() -> None:
+    world = World()
+    for name in ("n-1", "n-2"):
+        world.node(name, cpu=4000.0)
+    world.gang("a", [("w", 5, shape(cpu=2000.0))])
+    (waiting,) = explained(world, "a", text=FIVE_PLUGINS).waiting
+    assert (waiting.pods, waiting.placeable) == (5, 4)
+    assert waiting.nearest is not None
+    assert waiting.nearest.text == "needs 2 cpu, the best node n-1 has 0 free"
+    assert waiting.message == "0/2 nodes are unavailable: 2 Insufficient cpu."
+
+
+def test_filters_are_counted_each_and_by_what_they_alone_refuse() -> None:
+    world = World()
+    world.node("free", taints=TAINT)
+    world.node("cordoned", taints=TAINT, cordoned=True)
+    world.node("small", cpu=500.0, taints=TAINT)
+    world.node("tiny", cpu=100.0)
+    world.gang("a", [("w", 1, shape(cpu=1000.0))])
+    (waiting,) = explained(world, "a").waiting
+    nodes = waiting.nodes
+    assert nodes is not None
+    assert (nodes.total, nodes.roomy, nodes.passing, nodes.fitting) == (4, 2, 1, 0)
+    assert [(found.name, found.refused, found.alone) for found in nodes.filters] == [
+        ("NodeUnschedulable", 1, 0),
+        ("TaintToleration", 3, 1),
+    ]
+    assert nodes.filters[1].reasons == {"node(s) had untolerated taint(s)": 3}
+    assert [(lack.resource, lack.nodes, lack.alone) for lack in nodes.insufficient] == [("cpu", 2, 1)]
+    assert waiting.nearest is not None
+    assert waiting.nearest.node == "tiny"
+    assert explained(world, "a").needs[-1] == (
+        "or 1 node with room that only TaintToleration refuses: node(s) had untolerated taint(s)"
+    )
+
+
+def test_where_every_node_with_room_refuses_the_refusal_is_told() -> None:
+    world = World()
+    world.node("n-1", taints=TAINT)
+    world.node("n-2", cordoned=True, taints=TAINT)
+    world.gang("a", [("w", 1, shape())])
+    (waiting,) = explained(world, "a").waiting
+    assert waiting.nearest is not None
+    assert waiting.nearest.text == "node n-1 has room, but refuses: node(s) had untolerated taint(s)"
+    assert waiting.nearest.lacks == []
+
+
+def test_no_node_at_all_is_no_nearest_one() -> None:
+    world = World()
+    world.gang("a", [("w", 1, shape())])
+    answer = explained(world, "a")
+    (waiting,) = answer.waiting
+    assert waiting.nearest is None
+    assert waiting.nodes is not None
+    assert waiting.nodes.total == 0
+    assert not answer.can_start
+
+
+def refused_world() -> World:
+    world = World()
+    world.node("n-1")
+    world.queue("q", capability={"cpu": "2"})
+    world.gang("a", [("w", 3, shape())], queue="q", resources={"cpu": "3"})
+    return world
+
+
+def test_a_refused_admission_is_told_with_plugin_and_numbers() -> None:
+    answer = explained(refused_world(), "a")
+    first = answer.causes[0]
+    assert (first.kind, first.plugin) == (CauseKind.NOT_ADMITTED, "proportion")
+    assert first.text == (
+        "not let into queue q: queue q resource quota insufficient: "
+        "insufficient cpu (asked 3000.00, taken 0.00 of 2000.00)"
+    )
+    assert answer.summary == first.text
+    assert answer.needs[0] == "room for its minResources (3 cpu) as proportion counts it"
+    assert answer.queue.capability == {"cpu": "2"}
+
+
+class Mute(Plugin):
+    """Refuses every job and says nothing."""
+
+    name = "mute"
+
+    def on_session_open(self, session: Session) -> None:
+        session.add_job_enqueueable(self.name, lambda _: -1)
+
+
+def test_a_plugin_that_refuses_without_a_word_is_named() -> None:
+    text = DEFAULT.replace("{name: gang}", "{name: gang}, {name: mute}")
+    world = World()
+    world.node("n-1")
+    world.gang("a", [("w", 1, shape())], resources={"cpu": "1"})
+    answer = explained(world, "a", text=text, plugins={"mute": Mute})
+    assert answer.causes[0].text == "not let into queue default: plugin mute does not let it into queue default"
+    assert answer.causes[0].plugin == "mute"
+
+
+def test_a_full_queue_is_told_with_its_standing() -> None:
+    world = World()
+    world.node("n-1")
+    world.queue("q", capability={"cpu": "2"})
+    world.queue("other")
+    world.gang("b", [("w", 2, shape())], queue="q", phase="Inqueue")
+    cycle(world, memory_of(world.cluster, DEFAULT))
+    world.gang("a", [("w", 1, shape())], queue="q", phase="Inqueue")
+    answer = explained(world, "a")
+    assert kinds(answer) == [CauseKind.QUOTA]
+    assert answer.causes[0].plugin == "proportion"
+    assert answer.summary == (
+        "proportion: queue q has used up its deserved part: insufficient cpu (asked 1000.00, taken 2000.00 of 2000.00)"
+    )
+    assert answer.queue.plugin == "proportion"
+    assert answer.queue.allocated["cpu"] == "2"
+    assert answer.queue.deserved["cpu"] == "2"
+    assert not answer.queue.is_overused  # of memory something is left
+    assert not answer.can_start
+
+
+def test_a_queue_that_holds_all_that_it_deserves_is_told() -> None:
+    world = World()
+    world.node("n-1")
+    world.queue("q", capability={"cpu": "2", "memory": "2Gi", "pods": "2"})
+    world.gang("b", [("w", 2, shape())], queue="q", phase="Inqueue")
+    cycle(world, memory_of(world.cluster, DEFAULT))
+    world.gang("a", [("w", 1, shape())], queue="q", phase="Inqueue")
+    answer = explained(world, "a")
+    assert answer.queue.is_overused
+    assert kinds(answer) == [CauseKind.QUEUE_OVERUSED, CauseKind.QUOTA]
+    assert answer.causes[0].plugin == "proportion"
+    assert answer.summary == "queue q holds all that it deserves already"
+
+
+def test_queues_above_are_told_by_the_plugin_that_has_a_tree() -> None:
+    text = DEFAULT.replace("{name: proportion}", "{name: capacity, enableHierarchy: true}")
+    world = World()
+    world.node("n-1")
+    world.queue("root")
+    world.queue("team", parent="root", capability={"cpu": "1"})
+    world.queue("leaf", parent="team", capability={"cpu": "3"})
+    world.gang("a", [("w", 2, shape())], queue="leaf", phase="Inqueue")
+    answer = explained(world, "a", text=text)
+    assert [queue.name for queue in answer.ancestors] == ["team", "root"]
+    assert answer.queue.plugin == "capacity"
+    assert answer.ancestors[0].capability == {"cpu": "1"}
+    assert kinds(answer) == [CauseKind.QUOTA]
+    assert answer.causes[0].plugin == "capacity"
+
+
+@pytest.mark.parametrize(
+    ("state", "kind"), [("Closed", CauseKind.QUEUE_CLOSED), ("Closing", CauseKind.QUEUE_CLOSED), ("Open", None)]
+)
+def test_a_closed_queue_is_told(state: str, kind: str | None) -> None:
+    world = World()
+    world.node("n-1")
+    world.queue("q", state=state)
+    world.gang("a", [("w", 1, shape())], queue="q")
+    answer = explained(world, "a")
+    assert (kind in kinds(answer)) == (kind is not None)
+    assert answer.can_start == (kind is None)
+
+
+def test_a_missing_queue_is_told_before_anything_else() -> None:
+    world = World()
+    world.node("n-1")
+    world.gang("a", [("w", 1, shape())], queue="q")
+    world.cluster.queues["q"].object = None
+    answer = explained(world, "a")
+    assert kinds(answer) == [CauseKind.NO_QUEUE]
+    assert answer.summary == "queue q does not exist"
+    assert not answer.queue.exists
+    assert answer.is_waiting
+
+
+def test_pods_without_their_pod_group_are_told() -> None:
+    world = World()
+    world.node("n-1")
+    world.member("a", "p", "", shape(), Status.PENDING)
+    answer = explained(world, "a")
+    assert kinds(answer) == [CauseKind.NO_POD_GROUP]
+    assert answer.needs == ["create PodGroup ns/a"]
+
+
+def test_a_gang_that_lacks_pods_says_how_many() -> None:
+    world = World()
+    world.node("n-1")
+    world.gang("a", [("w", 2, shape())], minimum=5, phase="Inqueue")
+    answer = explained(world, "a")
+    assert kinds(answer)[0] == CauseKind.NOT_ENOUGH_PODS
+    assert answer.causes[0].text == ("NotEnoughTasks: Not enough valid tasks for gang-scheduling, valid: 2, min: 5")
+    assert answer.needs[0] == "3 more pods that can run"
+    assert (answer.gang.min_member, answer.gang.missing, answer.gang.statuses) == (5, 5, {"Pending": 2})
+
+
+def test_pods_that_are_made_once_the_job_is_let_in_are_not_missed() -> None:
+    world = World()
+    world.node("n-1")
+    world.gang("a", [], minimum=3, resources={"cpu": "1"})
+    answer = explained(world, "a")
+    assert kinds(answer) == [CauseKind.NOT_ENOUGH_PODS]
+    assert answer.summary == "none of its 3 pods exists yet: they are made once it is let into its queue"
+    assert answer.is_waiting
+    world.cluster.jobs["ns/a"].phase = "Inqueue"
+    assert explained(world, "a").summary.startswith("NotEnoughTasks: ")
+
+
+@pytest.mark.parametrize(("state", "cpu", "can_start"), [("Closed", 0.0, True), ("Closed", 500.0, False)])
+def test_pods_that_ask_for_nothing_need_no_queue(state: str, cpu: float, can_start: bool) -> None:
+    world = World()
+    world.node("n-1")
+    world.queue("q", state=state)
+    world.gang("a", [("w", 1, shape(cpu=cpu, memory=0.0))], queue="q", phase="Inqueue")
+    assert explained(world, "a").can_start is can_start
+    assert bool(binds(cycle(world, memory_of(world.cluster, DEFAULT)))) is can_start
+
+
+@pytest.mark.parametrize(("missing", "cpu"), [("allocate", 500.0), ("backfill", 0.0)])
+def test_an_action_that_is_not_configured_is_told(missing: str, cpu: float) -> None:
+    world = World()
+    world.node("n-1")
+    world.gang("a", [("w", 1, shape(cpu=cpu, memory=0.0))], phase="Inqueue")
+    actions = {"enqueue", "allocate", "backfill"} - {missing}
+    text = DEFAULT.replace("enqueue, allocate, backfill", ", ".join(sorted(actions)))
+    answer = explained(world, "a", text=text)
+    assert kinds(answer) == [CauseKind.NO_ACTION]
+    assert missing in answer.summary
+
+
+def test_without_nodes_every_filter_is_asked_in_vain() -> None:
+    terms = (PodAffinityTerm(topology_key="zone", label_selector=LabelSelector(match_labels={"a": "b"})),)
+    wishes: dict[str, Any] = {
+        "affinity": Affinity(
+            pod_affinity=PodAffinity(required_during_scheduling_ignored_during_execution=terms),
+            pod_anti_affinity=PodAntiAffinity(required_during_scheduling_ignored_during_execution=terms),
+        ),
+        "topology_spread_constraints": (
+            TopologySpreadConstraint(topology_key="zone", max_skew=1, when_unsatisfiable="DoNotSchedule"),
+        ),
+        "node_selector": {"a": "b"},
+        "containers": (Container(name="c", ports=(ContainerPort(container_port=1, host_port=1),)),),
+    }
+    world = World()
+    world.gang("a", [("w", 1, shape(**wishes))], phase="Inqueue")
+    answer = explained(world, "a", text=FIVE_PLUGINS)
+    assert kinds(answer) == [CauseKind.NO_PLACE]
+    world.node("n-1", labels={"zone": "z"})
+    (waiting,) = explained(world, "a", text=FIVE_PLUGINS).waiting
+    assert waiting.nodes is not None
+    assert [found.name for found in waiting.nodes.filters] == ["NodeAffinity", "InterPodAffinity"]
+    assert waiting.nearest is not None
+    assert len(waiting.nearest.refusals) == 2
+
+
+def test_gated_pods_are_told_with_their_gates() -> None:
+    world = World()
+    world.node("n-1")
+    world.gang("a", [("w", 2, shape(scheduling_gates=(PodSchedulingGate(name="x.io/wait"),)))], phase="Inqueue")
+    answer = explained(world, "a")
+    assert CauseKind.GATED in kinds(answer)
+    assert answer.waiting[0].gated == 2
+    assert "the gates x.io/wait taken off" in answer.needs
+
+
+def test_a_gate_of_the_queue_is_told_and_stays_to_be_opened() -> None:
+    world = World()
+    world.node("n-1")
+    gated = shape(scheduling_gates=(PodSchedulingGate(name=QUEUE_ALLOCATION_GATE),))
+    world.gang("a", [("w", 1, gated)], phase="Inqueue")
+    memory = memory_of(world.cluster, DEFAULT)
+    memory.gates = Gates(world.cluster, is_on=True)
+    answer = explained(world, "a", memory=memory)
+    assert "room for them in queue default, which then opens the gate" in answer.needs
+    gates = memory.gates
+    with opened(world.cluster, memory, 1.0) as session:
+        session.gates.granted.add("uid-a-w-0")
+    assert memory.gates is gates
+    assert gates.granted == set()
+
+
+def test_room_that_is_being_released_is_told_with_whom_it_waits_for() -> None:
+    world = World()
+    world.node("n-1", cpu=2000.0)
+    world.running("old", "n-1", shape(cpu=2000.0), Status.RELEASING)
+    world.gang("a", [("w", 1, shape(cpu=2000.0))], phase="Inqueue")
+    answer = explained(world, "a")
+    assert kinds(answer) == [CauseKind.RELEASING]
+    assert answer.causes[0].text == "its room on n-1 is being released by other/old"
+
+
+def test_roles_are_counted() -> None:
+    world = World()
+    world.node("n-1")
+    world.gang("a", [("ps", 1, shape()), ("w", 2, shape(cpu=9000.0))], role_minimum={"ps": 1, "w": 2})
+    answer = explained(world, "a")
+    assert [(role.name, role.needed, role.ready) for role in answer.gang.roles] == [("ps", 1, 0), ("w", 2, 0)]
+    assert [(waiting.role, waiting.pods, waiting.placeable) for waiting in answer.waiting] == [
+        ("ps", 1, 1),
+        ("w", 2, 0),
+    ]
+    assert answer.summary.startswith("2 pods of role w find no node")
+
+
+def test_who_comes_before_and_why() -> None:
+    world = World()
+    world.node("n-1", cpu=100.0)
+    world.gang("old", [("w", 1, shape())])
+    world.gang("mine", [("w", 1, shape())])
+    world.gang("high", [("w", 1, shape())], priority=7)
+    world.queue("vip", priority=3)
+    world.gang("other", [("w", 1, shape())], queue="vip")
+    rivals = explained(world, "mine").competition
+    assert (rivals.position, rivals.waiting, rivals.jobs_before, rivals.queues_before) == (3, 3, 2, 1)
+    assert [(job.name, job.why) for job in rivals.jobs] == [
+        ("ns/high", "priority 7 against 0"),
+        ("ns/old", "it is older"),
+    ]
+    assert [(queue.name, queue.why) for queue in rivals.queues] == [("vip", "priority 3 against 0")]
+
+
+def test_a_job_that_holds_less_comes_first_and_shares_are_told() -> None:
+    world = World()
+    world.node("n-1", cpu=4000.0)
+    world.gang("rich", [("w", 1, shape(cpu=3500.0))])
+    world.member("rich", "r", "n-1", shape(cpu=2000.0))
+    world.gang("poor", [("w", 1, shape(cpu=3500.0))])
+    text = DEFAULT.replace("{name: gang}", "{name: conformance}")
+    answer = explained(world, "rich", text=text)
+    assert [job.why for job in answer.competition.jobs] == ["it holds less: share 0.0 against 0.5"]
+    assert answer.share == 0.5
+
+
+def test_promised_room_is_told_with_the_victims_that_are_left() -> None:
+    world = World()
+    world.node("n-1")
+    world.running("victim", "n-1", shape(), Status.RELEASING)
+    world.gang("a", [("w", 1, shape())], phase="Inqueue")
+    memory = memory_of(world.cluster, DEFAULT)
+    memory.nominations.by_task["uid-a-w-0"] = Nomination(
+        "uid-a-w-0", "ns/a-w-0", "ns/a", "n-1", "preempt", {"uid-victim": "other/victim", "gone": "other/gone"}
+    )
+    (promise,) = explained(world, "a", memory=memory).promises
+    assert (promise.pod, promise.node, promise.action) == ("ns/a-w-0", "n-1", "preempt")
+    assert promise.victims == ["other/victim"]
+
+
+def test_a_job_with_all_its_places_waits_for_nothing() -> None:
+    world = World()
+    world.node("n-1")
+    world.gang("a", [("w", 1, shape())])
+    cycle(world)
+    answer = explained(world, "a")
+    assert (answer.is_waiting, answer.causes, answer.needs) == (False, [], [])
+    assert answer.summary == "none of its pods waits for a place"
+
+
+def test_the_condition_that_was_written_last_is_repeated() -> None:
+    world = World()
+    world.gang("a", [("w", 1, shape())])
+    job = world.cluster.jobs["ns/a"]
+    conditions = (
+        PodGroupCondition(
+            type="Unschedulable", reason="R", message="late", last_transition_time="2026-01-02T00:00:00Z"
+        ),
+        PodGroupCondition(type="Scheduled", reason="S", last_transition_time="2026-01-01T00:00:00Z"),
+    )
+    assert job.pod_group is not None
+    job.pod_group = msgspec.structs.replace(job.pod_group, status=PodGroupStatus(conditions=conditions))
+    assert explained(world, "a").condition == "Unschedulable: R: late"
+
+
+class Slow(Plugin):
+    """Declares nothing, and takes its time."""
+
+    name = "slow"
+
+    def on_session_open(self, session: Session) -> None:
+        session.add_predicate(self.name, lambda _task, _node: "node(s) are not liked")
+
+
+def test_the_slow_plugin_is_named_and_what_declares_nothing() -> None:
+    text = DEFAULT.replace("{name: gang}", "{name: gang}, {name: slow}")
+    world = World()
+    world.node("n-1")
+    world.gang("a", [("w", 1, shape())])
+    spans = [
+        Span("cycle", "", "", 0.5),
+        Span("action", "allocate", "", 0.2),
+        Span("plugin", "drf", "OnSessionOpen", 0.1),
+    ]
+    ticks = count()
+    answer = explained(
+        world, "a", text=text, plugins={"slow": Slow}, spans=spans, stopwatch=lambda: next(ticks) * 0.001
+    )
+    assert answer.times.undeclared == ["slow/slow"]
+    assert answer.times.slowest == "plugin drf: OnSessionOpen took 100.0 ms"
+    assert (answer.times.cycle_milliseconds, answer.times.actions[0].milliseconds) == (500.0, 200.0)
+    assert {(took.plugin, took.milliseconds) for took in answer.times.asked} >= {("slow", 1.0), ("predicates", 1.0)}
+    assert answer.waiting[0].nodes is not None
+    assert answer.waiting[0].nodes.filters[-1].reasons == {"node(s) are not liked": 1}
+
+
+def test_fields_have_their_json_names() -> None:
+    world = World()
+    world.node("n-1")
+    world.gang("a", [("w", 1, shape(cpu=9000.0))])
+    found = msgspec.to_builtins(explained(world, "a"))
+    assert {"canStart", "isWaiting", "summary", "causes", "needs", "gang", "queue", "waiting", "times"} <= found.keys()
+    assert found["waiting"][0]["nodes"]["insufficient"] == [{"resource": "cpu", "nodes": 1, "alone": 1}]
+
+
+def test_what_changed_since_the_last_cycle_is_still_news_for_the_next() -> None:
+    world = World()
+    world.node("n-1")
+    world.gang("a", [("w", 1, shape())])
+    explained(world, "a")
+    assert world.cluster.changed_jobs == {"ns/a"}
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from([0.0, 0.1]), st.booleans())
+def test_explaining_leaves_nothing_behind(seed: int, odd: float, has_run: bool) -> None:
+    world = random_world(seed, odd)
+    memory = memory_of(world.cluster, DEFAULT)
+    memory.sampling = Sampling(50, 2, cursor=seed % 7) if seed % 3 == 0 else None
+    if has_run:
+        run_cycle(world.cluster, memory, ACTIONS, uid="s", now=1.0)
+        world.gang("late", [("w", 2, shape(cpu=500.0))])
+    with opened(world.cluster, memory, 2.0):
+        pass  # accounts are settled at the first opening
+    before = msgspec.json.encode(parts.take(world.cluster, memory))
+    version, cursor = world.cluster.version, memory.sampling.cursor if memory.sampling else 0
+    for job in sorted(world.cluster.jobs):
+        explained(world, job.removeprefix("ns/"), memory=memory)
+    assert msgspec.json.encode(parts.take(world.cluster, memory)) == before
+    assert (world.cluster.version, memory.sampling.cursor if memory.sampling else 0) == (version, cursor)
+    again = parts.put(msgspec.convert(parts.take(world.cluster, memory), type=dict[str, list[Any]])).cluster
+    other = memory_of(again, DEFAULT)
+    other.sampling = memory.sampling and Sampling(50, 2, cursor=cursor)
+    decided = [
+        decisions_of(run_cycle(cluster, held, ACTIONS, uid="t", now=3.0))
+        for cluster, held in ((world.cluster, memory), (again, other))
+    ]
+    assert decided[0] == decided[1]
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from([DEFAULT, FIVE_PLUGINS]))
+def test_a_lone_job_can_start_just_when_the_next_cycle_starts_it(seed: int, text: str) -> None:
+    world = random_world(seed)
+    for job_id in sorted(world.cluster.jobs)[1:]:
+        for uid in list(world.cluster.jobs[job_id].tasks):
+            world.cluster.remove_task(uid)
+        world.cluster.jobs[job_id].pod_group = None
+        world.cluster.remove_job(job_id)
+    memory = memory_of(world.cluster, text)
+    (job_id,) = world.cluster.jobs
+    answer = explained(world, job_id.removeprefix("ns/"), memory=memory)
+    result = run_cycle(world.cluster, memory, ACTIONS, uid="s", now=1.0)
+    assert answer.can_start == bool(binds(result)), answer.summary
+    if not answer.can_start:
+        assert answer.causes
+        assert answer.needs
+
+
+def test_memory_is_named_in_binary_units() -> None:
+    world = World()
+    world.node("n-1", memory=2 * GIB)
+    world.gang("a", [("w", 1, shape(memory=3 * GIB))])
+    assert (
+        explained(world, "a").summary
+        == "1 pod of role w finds no node: needs 3Gi memory, the best node n-1 has 2Gi free"
+    )

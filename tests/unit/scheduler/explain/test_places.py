@@ -1,0 +1,96 @@
+"""Where in the network a job may go, and what its hypernodes lack."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scheduler.actions import BUILT_IN as ACTIONS
+from scheduler.cycle import run_cycle
+from scheduler.explain.report import CauseKind
+from scheduler.state.subjob import grouping_of
+from tests.unit.scheduler.build import World, binds, memory_of, shape
+from tests.unit.scheduler.explain.explaining import explained, kinds
+from tests.unit.scheduler.hypernodes import CONFIGURATION, grow, limit
+
+
+def racks(*cpus: float) -> World:
+    """Racks of two nodes each with so many millicores a node, below one spine."""
+    world = World()
+    tree: dict[str, tuple[int, list[str]]] = {}
+    for rack, cpu in enumerate(cpus):
+        names = [f"n{rack}{number}" for number in range(2)]
+        for name in names:
+            world.node(name, cpu=cpu)
+        tree[f"s{rack}"] = (1, names)
+    tree["top"] = (2, list(tree))
+    grow(world, tree)
+    return world
+
+
+def test_the_best_domains_are_told_with_what_they_lack() -> None:
+    world = racks(1000.0, 3000.0)
+    world.gang("a", [("w", 4, shape(cpu=2000.0))])
+    limit(world.cluster.jobs["ns/a"], tier=1)
+    answer = explained(world, "a", text=CONFIGURATION)
+    found = answer.topology
+    assert found is not None
+    assert (found.mode, found.highest_tier, found.domains) == ("hard", 1, 2)
+    assert [(room.name, room.tier, room.nodes) for room in found.best] == [("s1", 1, 2), ("s0", 1, 2)]
+    assert [(lack.resource, lack.needs, lack.free, lack.missing) for lack in found.best[0].lacks] == [
+        ("cpu", "8", "6", "2")
+    ]
+    assert not answer.can_start
+    assert answer.causes
+
+
+def test_a_tier_that_nobody_has_is_the_cause() -> None:
+    world = racks(4000.0)
+    world.gang("a", [("w", 1, shape())])
+    limit(world.cluster.jobs["ns/a"], tier_name="nowhere")
+    answer = explained(world, "a", text=CONFIGURATION)
+    assert kinds(answer)[0] == CauseKind.TOPOLOGY
+    assert answer.summary == "failed to find hypernode tier name nowhere"
+    assert answer.needs
+
+
+def test_a_soft_wish_excludes_nothing_and_a_job_without_one_has_no_topology() -> None:
+    world = racks(4000.0, 4000.0)
+    for name in ("a", "b"):
+        world.gang(name, [("w", 1, shape())])
+    limit(world.cluster.jobs["ns/a"], mode="soft")
+    soft = explained(world, "a", text=CONFIGURATION)
+    assert soft.topology is not None
+    assert (soft.topology.mode, soft.topology.highest_tier, soft.topology.domains) == ("soft", None, 3)
+    assert soft.can_start
+    assert explained(world, "b", text=CONFIGURATION).topology is None
+
+
+def test_a_trial_leaves_no_place_behind() -> None:
+    world = racks(4000.0, 4000.0)
+    world.gang("a", [("w", 2, shape())])
+    job = world.cluster.jobs["ns/a"]
+    limit(job, tier=1)
+    answer = explained(world, "a", text=CONFIGURATION)
+    assert answer.can_start
+    grouping = grouping_of(job)
+    assert [(each.allocated, each.nominated) for each in grouping.sub_jobs.values()] == [("", "")]
+    assert grouping.allocated == ""
+    assert all(task.node is None for task in job.tasks.values())
+
+
+@pytest.mark.parametrize("mode", ["hard", "soft"])
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(st.sampled_from([1000.0, 2000.0, 4000.0]), min_size=1, max_size=4), st.integers(1, 6), st.integers(1, 2)
+)
+def test_a_job_can_start_just_when_the_next_cycle_starts_it(mode: str, cpus: list[float], pods: int, tier: int) -> None:
+    world = racks(*cpus)
+    world.gang("a", [("w", pods, shape(cpu=1000.0))])
+    limit(world.cluster.jobs["ns/a"], mode=mode, tier=tier if mode == "hard" else None)
+    memory = memory_of(world.cluster, CONFIGURATION)
+    answer = explained(world, "a", memory=memory)
+    result = run_cycle(world.cluster, memory, ACTIONS, uid="s", now=1.0)
+    assert answer.can_start == bool(binds(result)), answer.summary
+    assert answer.can_start or answer.causes
