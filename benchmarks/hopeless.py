@@ -14,13 +14,14 @@ import time
 
 import numpy as np
 
-from benchmarks.kernel import ACTIONS, CHART, GIB, calibrate
+from benchmarks.kernel import CHART, GIB, calibrate
 from generated.core.v1 import Container, PodSpec
 from generated.core.v1 import Node as NodeObject
 from generated.meta.v1 import ObjectMeta
 from generated.scheduling.v1beta1 import PodGroup
 from generated.scheduling.v1beta1 import Queue as QueueObject
 from scheduler import conf
+from scheduler.actions import BUILT_IN as ACTIONS
 from scheduler.cycle import run_cycle
 from scheduler.memory import Memory
 from scheduler.plugins import BUILT_IN as PLUGINS

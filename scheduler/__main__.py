@@ -1,4 +1,8 @@
-"""`vc-scheduler`: informers, the scheduling thread and the writers in one process. `replay DUMP` runs a cycle again."""
+"""
+`vc-scheduler`: informers, the scheduling thread and the writers in one process.
+
+`replay DUMP` runs a recorded cycle again, `simulate FILES...` decides about manifests or a dump without a server.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +16,12 @@ from runtime.manager import Ending, Endings, Manager
 from scheduler.dump import replay
 from scheduler.options import PROGRAM, feature_gates, parser
 from scheduler.process import Process
+from scheduler.simulate import command as simulate
 
 WITHOUT_ELECTION = Ending(1, "finished without leader elect")
 """compat: SCHED-1"""
 DRAIN_SECONDS = 20.0
-REPLAY = "replay"
+REPLAY, SIMULATE = "replay", "simulate"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -24,6 +29,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if arguments is None else arguments
     if words[:1] == [REPLAY]:
         return replay.main(words[1:])
+    if words[:1] == [SIMULATE]:
+        return simulate.main(words[1:])
     gates = feature_gates()
     flags = parser(gates).parse(words)
     election = options.election_options(flags)

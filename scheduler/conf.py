@@ -105,6 +105,7 @@ def parse(
     plugins: Collection[str],
     plugin_arguments: Mapping[str, Declared] | None = None,
     action_arguments: Mapping[str, Declared] | None = None,
+    refuses_conflicts: bool = True,
 ) -> Configuration:
     """
     Read a configuration; `actions` and `plugins` are the known names.
@@ -123,7 +124,8 @@ def parse(
         tuple(reader.option(f"tiers[{tier}].plugins[{place}]", entry) for place, entry in enumerate(entries))
         for tier, entries in enumerate(reader.tiers(value.get("tiers")))
     )
-    _refuse_conflict(tiers)
+    if refuses_conflicts:
+        _refuse_conflict(tiers)
     metrics = _mapping("metrics", value.get("metrics"))
     texts = document.texts.get("metrics", {})
     return Configuration(

@@ -31,4 +31,11 @@ class Evict:
     pod_group: PodGroup | None = None
 
 
-Decision = Bind | Evict
+@dataclass(frozen=True, slots=True)
+class OpenGate:
+    """Remove the queue's scheduling gate from a pod, for which its queue has room."""
+
+    task: Task
+
+
+Decision = Bind | Evict | OpenGate

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from scheduler.state.dimensions import Floats
+from scheduler.cells import Passes, Rate
+from scheduler.state.dimensions import Dimensions, Floats
 from scheduler.view import View
 
 if TYPE_CHECKING:
@@ -79,7 +80,9 @@ class Filter:
 
     `evaluate(task, view)` gives `(len(view),) int32` verdicts; `applies(task)` False passes the filter over.
     `topology_key` is the node label of a `DOMAIN` effect. `upfront` filters say the same of every node, and are told
-    before any node is looked at. `track` (of an `ALL` effect) follows the verdicts through a run of identical tasks; it gives None when it can't.
+    before any node is looked at. `single(task, dimensions)`, of a `COLUMNS` effect that reads nothing of a node but its
+    columns, gives a function of one node (`NodeCells`) that answers True where the array form says 0: it makes
+    placements that alternate between jobs fast. `foremost` filters are told before a lack of resources is. `track` (of an `ALL` effect) follows the verdicts through a run of identical tasks; it gives None when it can't.
     """
 
     name: str
@@ -91,6 +94,8 @@ class Filter:
     topology_key: str = ""
     applies: Callable[[Task], bool] | None = None
     upfront: bool = False
+    foremost: bool = False
+    single: Callable[[Task, Dimensions], Passes] | None = None
     track: Callable[[Task, Cluster], FilterTrack | None] | None = None
 
 
@@ -112,7 +117,8 @@ class Score:
     `evaluate(task, view)` gives `(len(view),) float64` raw scores. They are normalised over the candidates if there
     is a normaliser, then multiplied by `weight`, and added up: plain scores first, then normalised ones, each in the
     order of registration. A score that is rated `among` the candidates (it needs a normaliser) is asked once these
-    are known, with a view of all of them. `track` is explained at `Filter`.
+    are known, with a view of all of them. `track` is explained at `Filter`, and so is `single`, which gives the raw
+    score, to the very bit.
     """
 
     name: str
@@ -125,6 +131,7 @@ class Score:
     normaliser: Normaliser | None = None
     applies: Callable[[Task], bool] | None = None
     among: bool = False
+    single: Callable[[Task, Dimensions], Rate] | None = None
     track: Callable[[Task, Cluster], ScoreTrack | None] | None = None
 
     def normalise(self, raw: Floats) -> Floats:
@@ -171,6 +178,8 @@ class PerNode:
 
     def _number(self, answer: Refusal | str) -> int:
         refusal = Refusal(Code.ERROR, answer) if isinstance(answer, str) else answer
+        if not isinstance(refusal, Refusal):
+            raise TypeError(f"a predicate answered {answer!r}; a Refusal or a text is needed, or None where it passes")
         if refusal not in self.refusals:
             self.refusals.append(refusal)
         return self.refusals.index(refusal) + 1

@@ -44,11 +44,13 @@ def everywhere(reason: str, nodes: int) -> FitErrors:
     return FitErrors({reason: nodes}, nodes) if nodes else FitErrors(base=reason)
 
 
-def examine(template: Template, task: Task, rows: Rows, loose: tuple[Filter, ...] = ()) -> FitErrors:
+def examine(
+    template: Template, task: Task, rows: Rows, loose: tuple[Filter, ...] = (), *, is_now: bool = False
+) -> FitErrors:
     """
     Ask every filter about nodes none of which took the task.
 
-    A node without room in the future is told so and asked no further; a refusal that eviction can't mend ends the
+    A node without room in the future, or with `is_now` without room now, is told so and asked no further; a refusal that eviction can't mend ends the
     chain of that node, others are collected (scheduler.md 12.1, plugins.md 1.5).
     """
     for function in template.filters:
@@ -57,10 +59,11 @@ def examine(template: Template, task: Task, rows: Rows, loose: tuple[Filter, ...
             if said:
                 return everywhere(function.refusals[said - 1].reason, len(rows))
     reasons: dict[str, int] = {}
-    view = View(template.cluster, rows)
-    asked = ~_tally_insufficient(template, view, reasons)
+    asked = _tally_foremost(template, task, rows, reasons)
+    left = np.flatnonzero(asked)
+    asked[left] = ~_tally_insufficient(template, View(template.cluster, rows[left]), reasons, is_now=is_now)
     refused = ~asked
-    for function in (*template.filters, *loose):
+    for function in (*(found for found in template.filters if not found.foremost), *loose):
         if not asked.any():
             break
         places = np.flatnonzero(asked)
@@ -75,11 +78,24 @@ def examine(template: Template, task: Task, rows: Rows, loose: tuple[Filter, ...
     return FitErrors(reasons, int(np.count_nonzero(refused)))
 
 
-def _tally_insufficient(template: Template, view: View, reasons: dict[str, int]) -> Mask:
+def _tally_foremost(template: Template, task: Task, rows: Rows, reasons: dict[str, int]) -> Mask:
+    """Count what is said before resources are looked at; which of the rows are asked further."""
+    asked = np.ones(len(rows), dtype=np.bool_)
+    for function in template.filters:
+        if function.foremost:
+            places = np.flatnonzero(asked)
+            for number, hit in _refused(function.evaluate(task, View(template.cluster, rows[places])), places):
+                reasons[function.refusals[number - 1].reason] = len(hit)
+                asked[hit] = False
+    return asked
+
+
+def _tally_insufficient(template: Template, view: View, reasons: dict[str, int], *, is_now: bool) -> Mask:
     dimensions = template.cluster.dimensions
     short = np.zeros(len(view), dtype=np.bool_)
+    free = view.idle if is_now else view.future_idle
     for column, amount in template.request.needed(dimensions):
-        lacking = (amount - view.future_idle[column] >= MIN_RESOURCE) & ~short
+        lacking = (amount - free[column] >= MIN_RESOURCE) & ~short
         count = int(np.count_nonzero(lacking))
         if count:
             reasons[f"Insufficient {dimensions.names[column]}"] = count

@@ -34,6 +34,9 @@ class Handlers:
         self._on_failure = on_failure
         self._handlers: list[_Handler] = []
 
+    def __bool__(self) -> bool:
+        return bool(self._handlers)
+
     def add(self, plugin: str, allocate: Allocate | None, deallocate: Deallocate | None) -> None:
         """Take in a handler in its batch form."""
 

@@ -21,13 +21,17 @@ from scheduler.budget import Budget
 from scheduler.cycle import Result, run_cycle
 from scheduler.dump import overview
 from scheduler.dump.taking import Taking
+from scheduler.explain.asking import Questions
+from scheduler.gates import Gates
 from scheduler.memory import Memory
 from scheduler.nominations import Nominations
 from scheduler.sampling import Sampling
+from scheduler.shards import Shards
 
 if TYPE_CHECKING:
     from scheduler.cache.facts import Change, Facts
     from scheduler.reload import Loaded
+    from scheduler.timings import Span
 
 log = logging.getLogger(__name__)
 
@@ -46,7 +50,8 @@ class Scheduler:
     Owns the state. Everything but `run`, `drain` and `cycle` may be called from any thread; those belong to one.
 
     `hand_on` takes a cycle's result to the writers and `keep` the content of a dump to its file; both are called on
-    the scheduling thread. `sampling` cuts the search for nodes short, over all configurations.
+    the scheduling thread. `sampling` cuts the search for nodes short and `opens_gates` lets queues admit pods by their
+    gates, over all configurations; `shards` say which nodes are this scheduler's.
     """
 
     def __init__(
@@ -58,6 +63,8 @@ class Scheduler:
         period: float,
         keep: Callable[[bytes], None] | None = None,
         sampling: Sampling | None = None,
+        opens_gates: bool = False,
+        shards: Shards | None = None,
         clock: Callable[[], float] = time.time,
         stopwatch: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -69,17 +76,23 @@ class Scheduler:
         self._keep = keep
         self._sampling = sampling
         self._nominations = Nominations(facts.cluster)
+        self._shards = shards
+        self._gates = Gates(facts.cluster, is_on=opens_gates)
         self._period = max(period, _SHORTEST)
         self._clock = clock
         self._stopwatch = stopwatch
         self._changes: deque[Change] = deque()
         self._failed_binds: deque[str] = deque()
+        self._shut_gates: deque[str] = deque()
         self._configurations: deque[Loaded] = deque()
         self._dumps = threading.Event()
         self._overviews = threading.Event()
         self._halting = threading.Event()
         self._halted = threading.Event()
         self._wake = threading.Event()
+        self.questions = Questions(self._wake.set)
+        """Why jobs wait: answered between two cycles."""
+        self._spans: tuple[Span, ...] = ()
         self._seen = -1
         self._take_up(loaded)
 
@@ -93,6 +106,11 @@ class Scheduler:
     def unbound(self, uid: str) -> None:
         """Queue the news that a bind failed."""
         self._failed_binds.append(uid)
+        self._wake.set()
+
+    def still_gated(self, uid: str) -> None:
+        """Queue the news that the gate of a pod could not be removed."""
+        self._shut_gates.append(uid)
         self._wake.set()
 
     def configure(self, loaded: Loaded) -> None:
@@ -129,15 +147,34 @@ class Scheduler:
                 self._wake.clear()
                 self.drain()
                 if self._halting.is_set():
+                    self.questions.refuse("this scheduler is ending")
                     self._halted.set()
                 elif ready.is_set():
                     self.cycle()
+                    self.explain()
                 else:
+                    self.questions.refuse("this scheduler runs no cycles yet")
                     self._refuse_dump()
-                if self._wake.wait(self._period if ready.is_set() else _STANDBY):
+                if self._wake.wait(self._pause() if ready.is_set() else _STANDBY):
                     stop.wait(_SETTLE)
         finally:
             self._halted.set()
+
+    def _pause(self) -> float:
+        """How long to wait for news, at most, in seconds."""
+        return self._period
+
+    def explain(self) -> None:
+        """Answer the questions that wait, as far as there is time before the next cycle."""
+        if not self.questions:
+            return
+        promised = len(self._nominations)
+        self.questions.answer(self.facts.cluster, self.memory, self._clock(), self._spans, self._stopwatch)
+        if len(self._nominations) != promised:
+            # Room is promised no more: the next cycle is to say so.
+            self._seen = -1
+        if self.questions or self._seen < 0:
+            self._wake.set()
 
     def _refuse_dump(self) -> None:
         if self._dumps.is_set():
@@ -151,8 +188,12 @@ class Scheduler:
             self.facts.apply(changes.popleft())
         while failed:
             self.facts.unbound(failed.popleft())
+        while self._shut_gates:
+            self._gates.refused(self._shut_gates.popleft())
         while configurations:
             self._take_up(configurations.popleft())
+        if self._shards is not None:
+            self._shards.report()
 
     def _take_up(self, loaded: Loaded) -> None:
         self._loaded = loaded
@@ -160,6 +201,8 @@ class Scheduler:
         self.memory.sampling = self._sampling
         # Room that was promised stays so under another configuration.
         self.memory.nominations = self._nominations
+        self.memory.gates = self._gates
+        self.memory.shards = self._shards
         self._seen = -1
 
     def cycle(self) -> Result | None:
@@ -184,6 +227,7 @@ class Scheduler:
             stopwatch=self._stopwatch,
         )
         self.cycles += 1
+        self._spans = result.spans
         if budget.over_at is not None:
             log.info(
                 "cycle budget spent seconds=%.1f last job=%s: the rest of the jobs waits for the next cycle",

@@ -12,10 +12,13 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, TypeVar
 
 from scheduler.arguments import Arguments
+from scheduler.gates import Gates
+from scheduler.guarding import Throws, guarded_filter, guarded_score
 from scheduler.loose import Loose
 from scheduler.nominations import Nominations
 from scheduler.points import Point
 from scheduler.sampling import Sampling
+from scheduler.shards import Mode, Shards
 from scheduler.signature import Signatures
 from scheduler.state.reservation import settle
 
@@ -41,6 +44,8 @@ class Memory:
         self.configuration = configuration
         self.failures: Counter[tuple[str, str]] = Counter()
         """Throws of plugin functions, by plugin and point."""
+        self.throws = Throws(self.on_failure)
+        """Throws of array functions in the running session."""
         self.open_jobs: set[str] = set()
         """Jobs with pending tasks or a phase that still waits."""
         self.unsettled: set[str] = set()
@@ -49,10 +54,20 @@ class Memory:
         """Room that evictions made, kept for whom it was made."""
         self.sampling: Sampling | None = None
         """How the search for nodes is cut short; None where all nodes are looked at."""
+        self.gates = Gates(cluster)
+        """Scheduling gates on their way out."""
+        self.shards: Shards | None = None
+        """Which nodes are this scheduler's; None where all are."""
         self._builders = builders
         self._kept: dict[tuple[int, str], Plugin] = {}
         self._signatures: Signatures | None = None
         self.reconsider(cluster.jobs)
+
+    def begin(self) -> None:
+        """A session begins: functions that failed in the last one are asked again, and what they answered is void."""
+        if self.throws.any:
+            self._signatures = None
+        self.throws.begin()
 
     def reconsider(self, jobs: Iterable[str]) -> None:
         """Find out anew whether these jobs wait for something, and have their reservations settled."""
@@ -72,6 +87,9 @@ class Memory:
             if job is not None:
                 settle(cluster, job)
         self.unsettled.clear()
+        self.gates.settle()
+        if self.shards is not None:
+            self.shards.settle()
         for queue in cluster.queues.values():
             cluster.learn(dict.fromkeys(queue.limits.names, 0.0))
 
@@ -98,8 +116,10 @@ class Memory:
 
     def signatures(self, session: Session) -> tuple[Signatures, Loose | None]:
         """The declared functions of a session with what is known for them, and those that declare nothing."""
-        filters = _in_order(session, session.filters, "enablePredicate")
-        scores = _in_order(session, session.scores, "enableNodeOrder")
+        filters = [guarded_filter(f, self.throws) for f in _in_order(session, session.filters, "enablePredicate")]
+        scores = [guarded_score(s, self.throws) for s in _in_order(session, session.scores, "enableNodeOrder")]
+        if self.shards is not None and self.shards.mode is Mode.HARD:
+            filters.insert(0, self.shards.filter)
         declared_filters = tuple(function for function in filters if "task" not in function.reads)
         declared_scores = tuple(score for score in scores if "task" not in score.reads)
         known = self._signatures

@@ -47,6 +47,12 @@ def _add_scheduling_flags(flags: FlagParser) -> None:
         "disable-default-scheduler-config", BOOL, False, "End when the configuration file can't be used, also later"
     )
     flags.flag("plugins-dir", STRING, "", "Directory of custom plugins and actions, a Python file each")
+    flags.flag(
+        "scheduler-sharding-mode", STRING, "none",
+        "none: use every node; hard: those of the NodeShard alone; soft: those of the NodeShard first",
+    )  # fmt: skip
+    flags.flag("scheduler-sharding-name", STRING, "volcano", "Name of the NodeShard of this scheduler")
+    flags.flag("gate-removal-worker-num", INT, 5, "How many queue admission gates are removed at a time; below 1: 5")
     flags.flag("schedule-period", DURATION, 1.0, "Longest pause between two cycles")
     flags.flag("default-queue", STRING, "default", "Queue of pod groups that name none")
     flags.flag("priority-class", BOOL, True, "Let priority classes decide on the priority of jobs")
@@ -73,8 +79,5 @@ def _add_debugging_flags(flags: FlagParser) -> None:
 def _add_accepted(flags: FlagParser) -> None:
     """Flags of existing manifests without an effect here."""
     flags.flag("node-worker-threads", UINT32, 20, "Accepted: one thread keeps the state")
-    flags.flag("gate-removal-worker-num", INT, 5, "Accepted: gates are removed by the writers")
     flags.flag("csi-storage", BOOL, True, "Accepted: storage capacity is looked at when volumes are")
     flags.flag("ignored-provisioners", STRING_SLICE, (), "Accepted: provisioners whose volumes are not counted")
-    flags.flag("scheduler-sharding-mode", STRING, "none", "Accepted: every node is used")
-    flags.flag("scheduler-sharding-name", STRING, "volcano", "Accepted: every node is used")

@@ -14,6 +14,7 @@ from functools import cmp_to_key
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
+    from scheduler.state.dimensions import Floats
     from scheduler.state.job import Job
     from scheduler.state.queue import Queue
     from scheduler.state.subjob import SubJob
@@ -34,18 +35,27 @@ class Order(Generic[T]):
     compare: Callable[[T, T], int]
     key: Callable[[T], Any] | None = None
     steady: Callable[[T], bool] | None = None
+    ahead: Callable[[T, Floats], Sequence[Any] | None] | None = None
+    """
+    `ahead(a, held)` gives the keys that `a` would have if it held this, `(n, dims) float64` a row each (pipelined tasks
+    included); jobs are whole before and after. None: it can't tell. So the turns of jobs that alternate are known before they are placed.
+    """
     is_entangled: bool = False
     """Whether what happens to one entry may change the order of others: then each pop looks at all of them anew."""
 
 
-def by_key(key: Callable[[T], Any], steady: Callable[[T], bool] | None = None) -> Order[T]:
+def by_key(
+    key: Callable[[T], Any],
+    steady: Callable[[T], bool] | None = None,
+    ahead: Callable[[T, Floats], Sequence[Any] | None] | None = None,
+) -> Order[T]:
     """An order that is a key, smaller first."""
 
     def compare(a: T, b: T) -> int:
         left, right = key(a), key(b)
         return int(left > right) - int(left < right)
 
-    return Order(compare, key, steady)
+    return Order(compare, key, steady, ahead)
 
 
 class Ranking(Generic[T]):
@@ -71,6 +81,23 @@ class Ranking(Generic[T]):
         """Whether placing more of an item leaves its rank as it is."""
         return self.is_keyed and all(order.steady is not None and order.steady(item) for order in self._orders)
 
+    def keys_ahead(self, item: T, held: Floats) -> list[Any] | None:
+        """The keys of an item for each row of what it would hold (see `Order`); None where an order can't tell."""
+        if not self.is_keyed or self.is_entangled:
+            return None
+        parts: list[Sequence[Any]] = []
+        for order, key in zip(self._orders, self._keys, strict=True):
+            if order.ahead is not None:
+                told = order.ahead(item, held)
+                if told is None or len(told) != len(held):
+                    return None
+                parts.append(told)
+            elif order.steady is not None and order.steady(item):
+                parts.append([key(item)] * len(held))
+            else:
+                return None
+        return list(zip(*parts, strict=True))
+
     def _joined_key(self, item: T) -> tuple[Any, ...]:
         return tuple([key(item) for key in self._keys])
 
@@ -83,7 +110,7 @@ class RankedQueue(Generic[T]):
     """Pops the first item by a ranking."""
 
     def __init__(self, ranking: Ranking[T], items: Iterable[T] = ()) -> None:
-        self._ranking = ranking
+        self.ranking = ranking
         self._key = ranking.key
         self._heap = [(self._key(item), serial, item) for serial, item in enumerate(items)]
         self._serial = len(self._heap)
@@ -102,11 +129,29 @@ class RankedQueue(Generic[T]):
 
     def stays_first(self, item: T) -> bool:
         """Whether an item that was popped would be popped again and again, whatever of it is placed meanwhile."""
-        return not self._heap or (self._ranking.is_steady(item) and self._key(item) < self._heap[0][0])
+        return not self._heap or (self.ranking.is_steady(item) and self._key(item) < self._heap[0][0])
+
+    def first(self) -> T:
+        """The item that `pop` would take, as far as no rank changed since it was pushed."""
+        return self._heap[0][2]
+
+    def items(self) -> list[T]:
+        """All items, in no order."""
+        return [item for _, _, item in self._heap]
+
+    def entries(self) -> list[tuple[Any, int, T]]:
+        """(key, serial, item) of all items, as a heap of the caller's own."""
+        return self._heap.copy()
+
+    def refill(self, items: Iterable[T]) -> None:
+        """Hold these instead, ranked as they stand now."""
+        self._heap = [(self._key(item), serial, item) for serial, item in enumerate(items)]
+        self._serial = len(self._heap)
+        heapq.heapify(self._heap)
 
     def pop(self) -> T:
         """Take the first item. Raises IndexError when empty."""
-        if self._ranking.is_entangled:
+        if self.ranking.is_entangled:
             heapq.heapify(self._heap)
         return heapq.heappop(self._heap)[2]
 

@@ -12,12 +12,13 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from scheduler.classrun import prepare
-from scheduler.ranking import NO, Bound, Totals
+from scheduler.ranking import NO, Bound, Totals, top
 from scheduler.state.dimensions import Floats, Mask, Rows
 from scheduler.state.status import Status
 from scheduler.template import ALLOCATE, PIPELINE, Template
@@ -58,11 +59,12 @@ def choose(
 
     `tasks` are identical, `within` limits the nodes, `loose` are the functions that declare nothing, `extra` rates
     the candidates besides. The caller places what was chosen and asks again for the rest. Nodes with room now come
-    before nodes where room is being released (scheduler.md 13.2); ties go to the lower rank.
+    before nodes where room is being released, and within each of these the cluster's preferred nodes before others
+    (scheduler.md 13.2); ties go to the lower rank.
     """
     template.refresh()
-    for status in (Status.ALLOCATED, Status.PIPELINED):
-        totals, added = _totals(template, status, within, tasks[0], loose, extra=extra)
+    for status, group in product((Status.ALLOCATED, Status.PIPELINED), _groups(template.cluster.preferred, within)):
+        totals, added = _totals(template, status, group, tasks[0], loose, extra=extra)
         if not len(totals.total):
             continue
         best = int(totals.total.argmax())
@@ -74,11 +76,18 @@ def choose(
             coefficients = ALLOCATE if status is Status.ALLOCATED else PIPELINE
             if template.tracked.is_empty:
                 return Choice(_Run(template, totals, len(tasks), coefficients, added).place(), status)
-            run = prepare(template, totals, len(tasks), coefficients, within) if added is None else None
+            run = prepare(template, totals, len(tasks), coefficients, group) if added is None else None
             if run is not None:
                 return Choice(run.place(), status)
         return Choice((best,), status)
     return NONE
+
+
+def _groups(preferred: Mask | None, within: Mask | None) -> tuple[Mask | None, ...]:
+    """The nodes that are looked at one group after the other: all at once unless some are preferred."""
+    if preferred is None:
+        return (within,)
+    return (preferred, ~preferred) if within is None else (preferred & within, ~preferred & within)
 
 
 def _totals(
@@ -117,7 +126,7 @@ class _Run:
         self.template = template
         self.coefficients = coefficients
         self.left = count
-        self.rows = _top(totals.total, count)
+        self.rows = top(totals.total, count)
         self.added = added[self.rows] if added is not None else None
         self.offsets = [bound.part(bound.raw[self.rows]) for bound in totals.bounds]
         self.initial: list[float] = (-totals.total[self.rows]).tolist()
@@ -204,13 +213,3 @@ def _any_breaks(guards: Sequence[_Guard], place: int) -> bool:
     for guard in guards:
         broken |= guard.breaks(place)
     return broken
-
-
-def _top(total: Floats, count: int) -> Rows:
-    """Rows of the `count` highest totals, best first, ties by rank; fewer when there are no more candidates."""
-    kept = np.flatnonzero(total != NO)
-    if count < len(kept):
-        threshold = np.partition(total, len(total) - count)[len(total) - count]
-        kept = np.flatnonzero(total >= threshold)
-    order: Rows = kept[np.argsort(-total[kept], kind="stable")[:count]]
-    return order

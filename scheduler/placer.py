@@ -48,6 +48,10 @@ class Placer:
         self.in_one_go = False
         """Whether the job in turn would be in turn again after each task, until it has no more."""
 
+    def has_failed(self, task: Task) -> bool:
+        """Whether a task of an undivided job isn't tried, since another one of its role found no room."""
+        return bool(task.role) and task.role in self.failed_roles.get(task.job, ())
+
     def forget(self, sheet: Worksheet) -> None:
         """Drop what is known of a sub-job's failures: it is tried anew elsewhere."""
         self.failed_roles.pop(sheet.uid, None)
@@ -59,6 +63,13 @@ class Placer:
     def place(self, queue: Queue, sheet: Worksheet, statement: Statement, domain: Domain | None = None) -> None:
         """Place tasks until their job or sub-job is whole, or until a failure makes going on useless."""
         _Turn(self, queue, sheet, statement, domain).run()
+
+    def let_in(self, queue: Queue, task: Task) -> None:
+        """Have the gate of a task opened that waits for its queue alone; it is placed in a later cycle."""
+        if self.session.allocatable(queue, task):
+            self.session.open_gate(task)
+        else:
+            self.session.set_fit_error(task, FitErrors(base=self.session.queue_message(queue, task)))
 
 
 class _Turn:
@@ -82,6 +93,10 @@ class _Turn:
         sheet = self.sheet
         while sheet:
             first = sheet.peek(1)[0]
+            if first.is_gated:
+                sheet.skip(1)
+                self.placer.let_in(self.queue, first)
+                continue
             refusal = self._refusal(first)
             if refusal is not None:
                 sheet.skip(1)

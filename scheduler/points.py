@@ -39,6 +39,7 @@ class Point(Enum):
     JOB_VALID = ("job_valid",)
     JOB_ENQUEUEABLE = "job_enqueueable", "enableJobEnqueued"
     JOB_ENQUEUED = "job_enqueued", "enableJobEnqueued"
+    GATE_OPENED = ("gate_opened",)
     SUB_JOB_READY = "sub_job_ready", "enabledSubJobReady"
     SUB_JOB_PIPELINED = "sub_job_pipelined", "enabledSubJobPipelined"
     TARGET_JOB = "target_job", "enableTargetJob"
@@ -53,8 +54,10 @@ class Point(Enum):
     HYPER_NODE_GRADIENT_FOR_SUB_JOB = "hyper_node_gradient_for_sub_job", "enabledHyperNodeGradient"
     OVERUSED = "overused", "enabledOverused"
     OVERUSED_ROOM = "overused_room", "enabledOverused"
+    OVERUSED_STRETCH = "overused_stretch", "enabledOverused"
     ALLOCATABLE = "allocatable", "enabledAllocatable"
     ALLOCATABLE_ROOM = "allocatable_room", "enabledAllocatable"
+    ALLOCATABLE_STRETCH = "allocatable_stretch", "enabledAllocatable"
     ALLOCATABLE_REASON = "allocatable_reason", "enabledAllocatable"
     PREEMPTABLE = "preemptable", "enablePreemptable"
     PREEMPTABLE_JOBS = "preemptable_jobs", "enablePreemptable"
@@ -118,11 +121,13 @@ class Points:
         self._tiers = tiers
         self._functions: dict[Point, dict[str, Any]] = {point: {} for point in Point}
         self._ordered: dict[Point, tuple[tuple[Any, ...], ...]] = {}
+        self._flat: dict[Point, tuple[Any, ...]] = {}
 
     def register(self, point: Point, plugin: str, function: Any) -> None:
         """Take in a function; the same plugin's earlier one is replaced."""
         self._functions[point][plugin] = function
         self._ordered.pop(point, None)
+        self._flat.pop(point, None)
 
     def append(self, point: Point, plugin: str, function: Any) -> None:
         """Take in a function beside those that the same plugin registered before; they are given out as a tuple."""
@@ -142,7 +147,20 @@ class Points:
 
     def all(self, point: Point) -> tuple[Any, ...]:
         """The functions in use, in order."""
-        return tuple(function for tier in self.tiers(point) for function in tier)
+        functions = self._flat.get(point)
+        if functions is None:
+            functions = self._flat[point] = tuple(function for tier in self.tiers(point) for function in tier)
+        return functions
+
+    def named(self, point: Point) -> list[tuple[str, Any]]:
+        """The functions in use with their plugins, in order: for those who tell which of them decided."""
+        functions = self._functions[point]
+        options = (option for tier in self._tiers for option in tier)
+        return [
+            (option.name, functions[option.name])
+            for option in options
+            if option.name in functions and point.is_on(option)
+        ]
 
     def vote(self, point: Point, subject: object) -> bool:
         """

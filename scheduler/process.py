@@ -15,7 +15,7 @@ import socket
 import threading
 import time
 from argparse import Namespace
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -31,18 +31,24 @@ from runtime.runnables import Runnable, Stage, threaded
 from runtime.wire import ObjectReference
 from scheduler.cache.facts import Facts
 from scheduler.cache.feed import feed
+from scheduler.cache.gates import GateRemovals
 from scheduler.cache.queues import ensure
 from scheduler.cache.queuewriter import QueueWriter
 from scheduler.cache.selection import Selection, selector_of, share_of
+from scheduler.cache.shards import ShardWriter
 from scheduler.cache.writers import Writers
 from scheduler.cycle import Result
+from scheduler.decisions import OpenGate
 from scheduler.dump import files
+from scheduler.explain import endpoint
+from scheduler.gates import FEATURE
 from scheduler.loading import built_in, installed
 from scheduler.loop import Scheduler
 from scheduler.options import PROGRAM
 from scheduler.publishing import Publisher
 from scheduler.reload import Configurations
 from scheduler.sampling import Sampling
+from scheduler.shards import ShardStatus, shards_of
 from scheduler.state.cluster import Cluster
 from scheduler.state.workloads import WORKLOADS
 
@@ -66,6 +72,8 @@ class Process:
         self.scheduler: Scheduler
         self.writers: Writers
         self.queue_writer: QueueWriter
+        self.gate_removals: GateRemovals
+        self.shard_writer: ShardWriter
         self.informers: Mapping[str, Informer[Any]]
 
     async def setup(self, manager: Manager) -> None:
@@ -81,12 +89,29 @@ class Process:
         loaded = configurations.start()
         clients = Clientset(connection.client)
         cluster = Cluster()
-        facts = Facts(cluster, scheduler_names=flags.scheduler_name, default_queue=flags.default_queue)
+        self.shard_writer = ShardWriter(
+            clients, flags.scheduler_sharding_name, clock=time.time, pause=flags.schedule_period
+        )
+        shards = shards_of(cluster, flags.scheduler_sharding_mode, flags.scheduler_sharding_name, self._tell_shard)
+        facts = Facts(cluster, scheduler_names=flags.scheduler_name, default_queue=flags.default_queue, shards=shards)
         self.publisher = Publisher(cluster)
         self.scheduler = Scheduler(
-            facts, loaded, self._hand_on, period=flags.schedule_period, keep=self._keep, sampling=sampling_of(flags)
+            facts,
+            loaded,
+            self._hand_on,
+            period=flags.schedule_period,
+            keep=self._keep,
+            sampling=sampling_of(flags),
+            opens_gates=self._gates.enabled(FEATURE),
+            shards=shards,
         )
         self.writers = Writers(clients, connection.events, unbound=self.scheduler.unbound, clock=time.time)
+        self.gate_removals = GateRemovals(
+            clients,
+            workers=flags.gate_removal_worker_num,
+            refused=self.scheduler.still_gated,
+            pause=flags.schedule_period,
+        )
         self.queue_writer = QueueWriter(clients, period=flags.schedule_period, clock=time.monotonic)
         self.informers = feed(connection.informers, self.scheduler.push, self._kinds(facts), selection)
         self._hand_over(manager, configurations, clients)
@@ -125,7 +150,10 @@ class Process:
         manager.add(threaded("scheduling", lambda stop: scheduler.run(stop, self._ready), stage=Stage.CACHES))
         manager.add(Runnable("writers", self.writers.run, stop=self._finish))
         manager.add(Runnable("queue statuses", self.queue_writer.run))
+        manager.add(Runnable("shard status", self.shard_writer.run))
+        manager.add(Runnable("gates", self.gate_removals.run))
         manager.add(Runnable("begin", begin, may_finish=True))
+        manager.endpoints.routes.add(endpoint.PATTERN, endpoint.Endpoint(scheduler.questions.ask, standby_of(manager)))
         manager.require("caches", lambda: "" if self._ready.is_set() else "caches are not synced")
         if self._flags.cache_dumper:
             manager.on_signal(signal.SIGUSR1, scheduler.dump)
@@ -144,9 +172,15 @@ class Process:
         self.publisher.cycle(result, time.time(), self.scheduler.memory.failures)
         self._loop.call_soon_threadsafe(self._submit, result)
 
+    def _tell_shard(self, status: ShardStatus | None) -> None:
+        self._loop.call_soon_threadsafe(self.shard_writer.submit, status)
+
     def _submit(self, result: Result) -> None:
         self.writers.submit(result)
         self.queue_writer.submit(result.levels)
+        for decision in result.decisions:
+            if isinstance(decision, OpenGate):
+                self.gate_removals.submit(decision.task)
 
     def _keep(self, content: bytes) -> None:
         directory = Path(self._flags.cache_dump_dir)
@@ -173,6 +207,16 @@ async def wait_synced(informers: Mapping[str, Informer[Any]], seconds: float) ->
     if late:
         kinds = ",".join(sorted(waits[wait] for wait in late))
         log.warning("going on without the first lists seconds=%.0f kinds=%s", seconds, kinds)
+
+
+def standby_of(manager: Manager) -> Callable[[], str]:
+    """Says who leads while this process doesn't; nothing while it does, or where there is no election."""
+
+    def standby() -> str:
+        elector = manager.elector
+        return "" if elector is None or elector.is_leader else endpoint.standby_text(elector.leader)
+
+    return standby
 
 
 def sampling_of(flags: Namespace) -> Sampling | None:

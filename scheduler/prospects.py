@@ -67,6 +67,11 @@ class Prospects:
             mask &= within
         return np.flatnonzero(mask)
 
+    def groups(self, rows: Rows) -> tuple[Rows, ...]:
+        """Rows in the groups that are tried one after the other: preferred nodes before others."""
+        preferred = self.session.cluster.preferred
+        return (rows,) if preferred is None else (rows[preferred[rows]], rows[~preferred[rows]])
+
     def ranked(self, need: Need, rows: Rows) -> Iterator[Node]:
         """The nodes of `rows`, highest score first, ties by rank (scheduler.md 13.2)."""
         nodes = self.session.nodes

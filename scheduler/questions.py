@@ -25,6 +25,7 @@ from scheduler.points import Point, Points
 if TYPE_CHECKING:
     from scheduler.contexts import EvictionContext, Purpose, Simulation
     from scheduler.domains import Gradients
+    from scheduler.state.dimensions import Floats
     from scheduler.state.job import Job
     from scheduler.state.node import Node
     from scheduler.state.queue import Queue
@@ -89,6 +90,11 @@ class Questions:
         for enqueued in self.points.all(Point.JOB_ENQUEUED):
             enqueued(job)
 
+    def gate_opened(self, task: Task) -> None:
+        """Tell all plugins that a pod's scheduling gate is to be removed."""
+        for opened in self.points.all(Point.GATE_OPENED):
+            opened(task)
+
     def job_starving(self, job: Job) -> bool:
         """Whether the job lacks what it needs, by the first tier that has an opinion; no when none has."""
         for tier in self.points.tiers(Point.JOB_STARVING):
@@ -120,6 +126,14 @@ class Questions:
         for point in (Point.ALLOCATABLE_ROOM, Point.OVERUSED_ROOM)[: 1 + in_turns]:
             for room in self.points.all(point):
                 most = max(1, min(most, room(queue, task, most)))
+        return most
+
+    def queue_stretch(self, queue: Queue, requests: Floats) -> int:
+        """How many of these requests, `(n, dims)` in their order, the queue takes in turns of their own; 0 when unknown."""
+        most = len(requests)
+        for point in (Point.ALLOCATABLE_STRETCH, Point.OVERUSED_STRETCH):
+            for stretch in self.points.all(point):
+                most = max(0, min(most, stretch(queue, requests)))
         return most
 
     def pre_predicate(self, task: Task) -> str | None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 NO = -np.inf
 """The total of a node that is no candidate."""
-_GRID = 2.0**24
+GRID = 2.0**24
 
 
 def on_grid(scores: Floats) -> Floats:
@@ -28,7 +28,7 @@ def on_grid(scores: Floats) -> Floats:
 
     What is computed ahead, or by class of nodes, then equals what is computed node by node to the last bit.
     """
-    result: Floats = np.rint(scores * _GRID) / _GRID
+    result: Floats = np.rint(scores * GRID) / GRID
     return result
 
 
@@ -112,3 +112,13 @@ class Totals:
         for bound in self.bounds:
             total = total + bound.part(bound.raw[rows])
         return total
+
+
+def top(total: Floats, count: int) -> Rows:
+    """Rows of the `count` highest totals, best first, ties by rank; fewer when there are no more candidates."""
+    kept = np.flatnonzero(total != NO)
+    if count < len(kept):
+        threshold = np.partition(total, len(total) - count)[len(total) - count]
+        kept = np.flatnonzero(total >= threshold)
+    order: Rows = kept[np.argsort(-total[kept], kind="stable")[:count]]
+    return order

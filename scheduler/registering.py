@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from scheduler.ordering import Order, by_key
 from scheduler.points import Guarded, Point
+from scheduler.state.dimensions import Floats
 
 if TYPE_CHECKING:
     from scheduler.handlers import Handlers
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 Compare = Callable[[Any, Any], int]
 Key = Callable[[Any], Any]
 Steady = Callable[[Any], bool]
+Ahead = Callable[[Any, Floats], Sequence[Any] | None]
 
 
 class Registering:
@@ -39,12 +41,14 @@ class Registering:
         key: Key | None,
         steady: Steady | None = None,
         *,
+        ahead: Ahead | None = None,
         is_entangled: bool = False,
     ) -> None:
+        guarded = self._guard(ahead, None, plugin, f"{point.label}_ahead") if ahead is not None else None
         if compare is None:
             if key is None:
                 raise ValueError(f"plugin {plugin}: an order needs compare or key")
-            order: Order[Any] = by_key(key, steady)
+            order: Order[Any] = by_key(key, steady, guarded)
         else:
-            order = Order(self._guard(compare, 0, plugin, point.label), key, steady, is_entangled)
+            order = Order(self._guard(compare, 0, plugin, point.label), key, steady, guarded, is_entangled)
         self.points.register(point, plugin, order)

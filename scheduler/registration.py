@@ -18,7 +18,9 @@ from scheduler.handlers import Allocate, Deallocate, each, one_by_one
 from scheduler.loose import BestNode
 from scheduler.pernode import PerNodeBatch, PerNodeScore
 from scheduler.points import Point
-from scheduler.registering import Compare, Key, Steady
+from scheduler.registering import Ahead, Compare, Key, Steady
+from scheduler.signature import check_declared
+from scheduler.state.dimensions import Floats
 
 if TYPE_CHECKING:
     from scheduler.state.job import Job
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
 Vote = Callable[["Job"], int]
 Room = Callable[["Queue", "Task", int], int]
+Stretch = Callable[["Queue", Floats], int]
 
 PERMIT, ABSTAIN = 1, 0
 
@@ -44,14 +47,20 @@ class Registration(EvictionRegistration, DomainRegistration):
     # Orders.
 
     def add_job_order(
-        self, plugin: str, compare: Compare | None = None, *, key: Key | None = None, steady: Steady | None = None
+        self,
+        plugin: str,
+        compare: Compare | None = None,
+        *,
+        key: Key | None = None,
+        steady: Steady | None = None,
+        ahead: Ahead | None = None,
     ) -> None:
         """
         Which of two jobs first.
 
-        A key (smaller first) that depends on the job alone is much faster; `steady` is explained at `Order`.
+        A key (smaller first) that depends on the job alone is much faster; `steady` and `ahead` are explained at `Order`.
         """
-        self._add_order(Point.JOB_ORDER, plugin, compare, key, steady)
+        self._add_order(Point.JOB_ORDER, plugin, compare, key, steady, ahead=ahead)
 
     def add_queue_order(
         self,
@@ -60,6 +69,7 @@ class Registration(EvictionRegistration, DomainRegistration):
         *,
         key: Key | None = None,
         steady: Steady | None = None,
+        ahead: Ahead | None = None,
         is_entangled: bool = False,
     ) -> None:
         """
@@ -67,7 +77,7 @@ class Registration(EvictionRegistration, DomainRegistration):
 
         `is_entangled`: what one queue gets may change the order of others, as in a tree; only with `compare`.
         """
-        self._add_order(Point.QUEUE_ORDER, plugin, compare, key, steady, is_entangled=is_entangled)
+        self._add_order(Point.QUEUE_ORDER, plugin, compare, key, steady, ahead=ahead, is_entangled=is_entangled)
 
     def add_task_order(self, plugin: str, compare: Compare | None = None, *, key: Key | None = None) -> None:
         """Which of two tasks of a job first."""
@@ -108,15 +118,28 @@ class Registration(EvictionRegistration, DomainRegistration):
         """Be told of each job let in."""
         self._add(Point.JOB_ENQUEUED, plugin, function, None)
 
-    def add_overused(self, plugin: str, function: Callable[[Queue], bool], *, room: Room | None = None) -> None:
+    def add_gate_opened(self, plugin: str, function: Callable[[Task], None]) -> None:
+        """Be told of each pod that a queue lets in by having its scheduling gate removed."""
+        self._add(Point.GATE_OPENED, plugin, function, None)
+
+    def add_overused(
+        self,
+        plugin: str,
+        function: Callable[[Queue], bool],
+        *,
+        room: Room | None = None,
+        stretch: Stretch | None = None,
+    ) -> None:
         """
         Whether a queue holds more than its share.
 
         `room(queue, task, most)` says how many of `most` tasks like this one can be placed in a row before the answer
-        would become yes, one at least. Without it the queue is asked after each.
+        would become yes, one at least. Without it the queue is asked after each. `stretch(queue, requests)` says the same
+        of unlike tasks: how many of these requests, `(n, dims) float64`, can be placed in their order.
         """
         self._add(Point.OVERUSED, plugin, function, False)
         self._add(Point.OVERUSED_ROOM, plugin, room or _one_at_a_time, 1)
+        self._add(Point.OVERUSED_STRETCH, plugin, stretch or _none_ahead, 0)
 
     def add_allocatable(
         self,
@@ -124,16 +147,18 @@ class Registration(EvictionRegistration, DomainRegistration):
         function: Callable[[Queue, Task], bool],
         *,
         room: Room | None = None,
+        stretch: Stretch | None = None,
         reason: Callable[[Queue, Task], str] | None = None,
     ) -> None:
         """
         Whether a queue may take a task.
 
         `room(queue, task, most)` says how many of `most` tasks like this one it may take in a row; without it the queue
-        is asked before each. `reason(queue, task)` tells the user why it may not.
+        is asked before each. `stretch` is explained at `add_overused`. `reason(queue, task)` tells the user why it may not.
         """
         self._add(Point.ALLOCATABLE, plugin, function, False)
         self._add(Point.ALLOCATABLE_ROOM, plugin, room or _one_at_a_time, 1)
+        self._add(Point.ALLOCATABLE_STRETCH, plugin, stretch or _none_ahead, 0)
         told = reason or (lambda queue, _: f"{plugin}: queue {queue.name} has no room for the task")
         self._add(Point.ALLOCATABLE_REASON, plugin, told, f"plugin {plugin} failed in telling why")
 
@@ -144,7 +169,8 @@ class Registration(EvictionRegistration, DomainRegistration):
         self._add(Point.PRE_PREDICATE, plugin, function, f"plugin {plugin} failed in its pre-predicate")
 
     def add_filter(self, function: Filter) -> None:
-        """A test of nodes with declared effects, over arrays."""
+        """A test of nodes with declared effects, over arrays. Raises ValueError for what can't be declared."""
+        check_declared(function)
         self.filters.setdefault(function.plugin, []).append(function)
 
     def add_predicate(self, plugin: str, function: Callable[[Task, Node], Refusal | str | None]) -> None:
@@ -153,7 +179,8 @@ class Registration(EvictionRegistration, DomainRegistration):
         self.add_filter(Filter(name=plugin, plugin=plugin, refusals=per_node.refusals, evaluate=per_node))
 
     def add_score(self, score: Score) -> None:
-        """A rating of nodes with declared effects, over arrays."""
+        """A rating of nodes with declared effects, over arrays. Raises ValueError for what can't be declared."""
+        check_declared(score)
         self.scores.setdefault(score.plugin, []).append(score)
 
     def add_node_order(self, plugin: str, function: Callable[[Task, Node], float]) -> None:
@@ -199,3 +226,9 @@ def _one_at_a_time(queue: Queue, task: Task, most: int) -> int:
     """The room of a function that doesn't say how far its answer holds."""
     del queue, task, most
     return 1
+
+
+def _none_ahead(queue: Queue, requests: Floats) -> int:
+    """The stretch of a function that says nothing of unlike tasks."""
+    del queue, requests
+    return 0

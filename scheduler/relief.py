@@ -23,7 +23,7 @@ from scheduler.victims import Clearing, Pool, Victims
 if TYPE_CHECKING:
     from scheduler.rehearsal import Rehearsal
     from scheduler.session import Session
-    from scheduler.state.dimensions import Mask
+    from scheduler.state.dimensions import Mask, Rows
     from scheduler.state.job import Job
     from scheduler.state.node import Node
     from scheduler.state.queue import Queue
@@ -131,13 +131,11 @@ class Relief:
     def _with_evictions(self, need: Need, within: Mask | None, statement: Statement, pool: Pool) -> bool:
         if not pool.jobs:
             return False
-        rows = self.prospects.rows(need, within)
+        groups = [rows for rows in self.prospects.groups(self.prospects.rows(need, within)) if len(rows)]
         if self._rehearsal is not None:
-            return self._rehearse(need, [self.session.nodes[row] for row in rows.tolist()], statement, pool)
-        nodes = (
-            self.prospects.ranked(need, rows) if self._ranked else map(self.session.nodes.__getitem__, rows.tolist())
-        )
-        for tried, node in enumerate(nodes):
+            nodes = self.session.nodes
+            return any(self._rehearse(need, [nodes[row] for row in rows.tolist()], statement, pool) for rows in groups)
+        for tried, node in enumerate(node for rows in groups for node in self._in_order(need, rows)):
             if tried == _PATIENCE:
                 # The best nodes didn't do: find out which jobs could give anything at all.
                 pool = pool.only(self._possible(need.task, pool))
@@ -147,6 +145,12 @@ class Relief:
             if victims and self._clear(need, node, victims, statement):
                 return True
         return False
+
+    def _in_order(self, need: Need, rows: Rows) -> Iterable[Node]:
+        """The nodes of a group as they are tried."""
+        if self._ranked:
+            return self.prospects.ranked(need, rows)
+        return map(self.session.nodes.__getitem__, rows.tolist())
 
     def victims_on(self, need: Need, node: Node, pool: Pool) -> list[Task]:
         """Who may be made to leave a node for the task, first to go first."""

@@ -38,7 +38,7 @@ class Configurations:
     Loads and follows the file of `--scheduler-conf` and the files of `--plugins-dir`.
 
     `is_strict` says that nothing takes the place of a configuration that can't be used. `complain(text)` brings a
-    problem to where users look.
+    problem to where users look. `default` is what holds where there is no file, `parse` reads the text of one.
     """
 
     def __init__(
@@ -49,12 +49,16 @@ class Configurations:
         *,
         is_strict: bool,
         complain: Callable[[str], None],
+        default: str = conf.DEFAULT,
+        parse: Callable[..., Configuration] = conf.parse,
     ) -> None:
         self._path = Path(path) if path else None
         self._plugins_dir = Path(plugins_dir) if plugins_dir else None
         self._base = base
         self._is_strict = is_strict
         self._complain = complain
+        self._default = default
+        self._parse = parse
         self._directory = Directory()
         self._content: bytes | None = None
         self.loaded: Loaded
@@ -70,7 +74,7 @@ class Configurations:
         if problems:
             raise problems[0]
         if not self._is_strict:
-            self._take_text(conf.DEFAULT)
+            self._take_text(self._default)
         self._content = _read(self._path) if self._path is not None else None
         self._load(self._content)
         return self.loaded
@@ -134,7 +138,7 @@ class Configurations:
     def _take_text(self, text: str) -> None:
         catalog = self._directory.catalog.over(self._base)
         try:
-            found = conf.parse(
+            found = self._parse(
                 text,
                 actions=catalog.actions,
                 plugins=catalog.plugins,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scheduler.decisions import Decision
+from scheduler.decisions import Decision, OpenGate
 from scheduler.fiterrors import FitErrors, examine
 from scheduler.gauges import Gauges
 from scheduler.handlers import Handlers
@@ -88,6 +88,8 @@ class Session(Registration, Questions):
         """Tasks that remember where a discarded plan would have put them."""
         self.nominations = memory.nominations
         """Room that evictions of earlier sessions made, kept for whom it was made."""
+        self.gates = memory.gates
+        """Scheduling gates on their way out."""
         self.plugins: list[Plugin] = []
         self.topology = Topology(self)
         """The hypernodes, and what jobs ask of them."""
@@ -159,6 +161,7 @@ class Session(Registration, Questions):
         self.cluster.settle()
         self._changed = frozenset(self.cluster.changed_jobs)
         self.cluster.changed_jobs.clear()
+        self.memory.begin()
         self.memory.reconsider(self._changed)
         self.memory.settle()
         self.nominations.hold(self.now)
@@ -218,6 +221,13 @@ class Session(Registration, Questions):
         """Add to what the writers will carry out."""
         self.decisions.append(decision)
 
+    def open_gate(self, task: Task) -> None:
+        """Let a pod in that waits behind its queue's gate, if it may be and isn't already."""
+        if task.uid not in self.gates.granted and self.gates.may_open(task):
+            self.gates.granted.add(task.uid)
+            self.decide(OpenGate(task))
+            self.gate_opened(task)
+
     def next_group(self) -> int:
         """A number for the decisions of one commit."""
         self._groups += 1
@@ -226,6 +236,10 @@ class Session(Registration, Questions):
     def finished(self, statement: Statement) -> None:
         """A statement has no operations left; without any open one nothing needs to be taken back any more."""
         self.open_statements.discard(statement)
+        self.settle_journal()
+
+    def settle_journal(self) -> None:
+        """Forget how to take back what is final, which is all when no statement is open."""
         if not self.open_statements:
             self.journal.clear()
 

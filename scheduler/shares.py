@@ -138,6 +138,30 @@ def until_used_up(used: Floats, part: Floats, request: Floats, most: int) -> int
     return count
 
 
+def stretch(used: Floats, limit: Floats, requests: Floats) -> int:
+    """How many of these requests, `(n, dims)`, fit under a limit in their order (`lacking` of none)."""
+    asked = requests > 0.0
+    asked[:, PODS] = False
+    beyond = (asked & (used + np.cumsum(requests, axis=0) > limit)).any(axis=1)
+    return int(beyond.argmax()) if beyond.any() else len(requests)
+
+
+def stretch_until_used_up(used: Floats, part: Floats, requests: Floats) -> int:
+    """How many of these requests may be placed in their order while something of a part is left before each."""
+    before = used + np.cumsum(requests, axis=0) - requests
+    over = (part - before < MIN_RESOURCE).all(axis=1)
+    return int(over.argmax()) if over.any() else len(requests)
+
+
+def dominant_shares(held: Floats, base: Floats) -> list[float]:
+    """`dominant_share` of each row."""
+    named = names_of(base)
+    if not named.any():
+        return [0.0] * len(held)
+    shares: list[float] = np.maximum((held[:, named] / base[named]).max(axis=1), 0.0).tolist()
+    return shares
+
+
 def names(dimensions: Dimensions, mask: Mask) -> list[str]:
     """The names of dimensions as messages list them: cpu, memory, pods, then the others sorted."""
     columns = np.flatnonzero(mask).tolist()

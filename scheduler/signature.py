@@ -8,9 +8,14 @@ that no enabled function looks at, share everything that is computed for one of 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
+from functools import cache
 from itertools import count, islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
+import msgspec
+
+from generated.core.v1 import PodSpec
+from scheduler.effects import Effect
 from scheduler.template import Template
 
 if TYPE_CHECKING:
@@ -41,6 +46,34 @@ Parts of the task itself; `spec.<field>` names a part of its shape, `request` al
 `pods` is what other pods have to do with the task: its namespace and labels, as far as any selector sees them, and
 the terms of others that mean it.
 """
+
+
+def check_declared(function: Filter | Score) -> None:
+    """Raises ValueError when a function declares to read what there isn't, or an effect on domains of no label."""
+    for part in function.reads:
+        if not _is_known(part):
+            raise ValueError(
+                f"plugin {function.plugin}: {function.name} reads {part!r}; known are request, pods, "
+                f"{', '.join(_PARTS)}, and spec.<field> of a pod, in Python's spelling"
+            )
+    if function.effect is Effect.DOMAIN and not function.topology_key:
+        raise ValueError(f"plugin {function.plugin}: {function.name} has an effect on domains but no topology_key")
+
+
+@cache
+def _is_known(part: str) -> bool:
+    if not part.startswith("spec."):
+        return part in _PARTS or part in {"request", "pods"}
+    kind: object = PodSpec
+    for name in part.split(".")[1:]:
+        kinds = [
+            each for each in (kind, *get_args(kind)) if isinstance(each, type) and issubclass(each, msgspec.Struct)
+        ]
+        found = [each.type for struct in kinds for each in msgspec.structs.fields(struct) if each.name == name]
+        if not found:
+            return False
+        kind = found[0]
+    return True
 
 
 class Signatures:

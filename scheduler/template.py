@@ -7,14 +7,16 @@ again, and of these only by the functions whose declared effect reaches them: a 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from scheduler.cells import NodeCells
 from scheduler.effects import Effect, Filter, Score
-from scheduler.ranking import Bound, Totals, on_grid
+from scheduler.ranking import NO, Bound, Totals, on_grid
+from scheduler.single import single_of
 from scheduler.state.cluster import coefficients
 from scheduler.state.dimensions import MIN_RESOURCE, Coefficients, Floats, Mask, Rows
 from scheduler.state.status import Status
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 ALLOCATE = coefficients(Status.ALLOCATED, in_kube=True)
 PIPELINE = coefficients(Status.PIPELINED, in_kube=True)
 _NEAR = (Effect.COLUMNS, Effect.ROW)
+_FEW = 24
+"""So many nodes are looked at sooner one by one than as arrays."""
 
 
 class Layer:
@@ -99,6 +103,12 @@ class Template:
         self.layers = (self.static, self.near, *self.domains, self.all, self.tracked)
         self.can_run = self._can_run()
         """Whether the outcome of a run of placements can be computed ahead."""
+        self.single = single_of(task, cluster.dimensions, self.near.filters, (*self.near.scores, *self.near.normalised))
+        """The layer `near` for one node at a time, None where a function of it has no single form."""
+        self.is_near = self.can_run and self.tracked.is_empty and self.single is not None
+        """Whether a placement changes what is known of one node only, and that by its columns."""
+        self.near_key = self._near_key()
+        """Templates with an equal one get the same from `single`, and take the same room."""
         self._moved = self._changed = self._sighted = 0
 
     def _layer(self, *effects: Effect, topology_key: str = "") -> Layer:
@@ -110,6 +120,13 @@ class Template:
             [function for function in self.scores if belongs(function)],
             topology_key,
         )
+
+    def _near_key(self) -> Hashable:
+        functions: tuple[Filter | Score, ...] = (*self.near.filters, *self.near.scores)
+        if any(set(function.reads) - {"request"} for function in functions):
+            return self
+        names = tuple((function.plugin, function.name) for function in functions)
+        return names, tuple(sorted(self.request.amounts.items())), self.request.nonzero
 
     def _can_run(self) -> bool:
         others = [function for function in self.functions if function.track is None]
@@ -134,6 +151,9 @@ class Template:
         counted = not self.tracked.is_empty and (sighted != self._sighted or len(changed) > 0)
         if not len(moved) and not counted:
             return
+        if self.is_near and len(moved) <= _FEW and not len(changed):
+            self._renew(moved.tolist())
+            return
         view = View(self.cluster, moved)
         self.near.evaluate(self.task, view)
         self.fits_idle[moved], self.fits_future[moved] = self.fits(view)
@@ -150,6 +170,24 @@ class Template:
             return
         self._join(moved)
         self.totals.update(moved, self.candidates, self.plain)
+
+    def _renew(self, rows: Sequence[int]) -> None:
+        """What `refresh` does about nodes where tasks came or went, one by one."""
+        single, columns, near = self.single, self.cluster.columns, self.near
+        assert single is not None
+        for row in rows:
+            node = NodeCells(columns.allocatable[:, row].tolist(), columns.dynamic[:, row].tolist())
+            near.passes[row], worth = single.passes(node), single.plain(node)
+            self.fits_idle[row], self.fits_future[row] = single.fits_idle(node), single.fits_future(node)
+            self.passes[row] = self.static.passes[row] and near.passes[row] and self.all.passes[row]
+            is_candidate = self.candidates[row] = self.passes[row] and self.fits_idle[row]
+            change, near.plain[row] = worth - near.plain[row], worth
+            self.plain[row] += change
+            if is_candidate and self.totals.total[row] != NO:
+                # Scores are on a grid, so that this is exact.
+                self.totals.total[row] += change
+            else:
+                self.totals.update(np.array([row]), self.candidates, self.plain)
 
     def _start(self) -> None:
         nodes = len(self.cluster.nodes)

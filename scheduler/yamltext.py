@@ -99,3 +99,8 @@ def _texts(root: yaml.Node) -> dict[str, dict[str, str]]:
                     if isinstance(item, yaml.ScalarNode)
                 }
     return found
+
+
+def documents(text: str) -> Iterator[Any]:
+    """The values of all documents of a text; nothing for empty ones. Raises yaml.YAMLError while it is read."""
+    return (value for value in yaml.load_all(text, Loader=_Loader) if value is not None)

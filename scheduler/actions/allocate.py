@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scheduler.gates import is_behind_queue
+from scheduler.interleaving import Interleaving
 from scheduler.ordering import RankedQueue
 from scheduler.placer import Placer
 from scheduler.topology.nomination import redeem
@@ -44,7 +46,10 @@ class Allocation:
         session = self.session
         jobs = self._jobs_by_queue()
         queues = RankedQueue(session.queue_ranking(), (session.cluster.queues[name] for name in sorted(jobs)))
+        interleaving = Interleaving(session, self.worksheets, self.placer.has_failed)
         while queues and not session.expired():
+            if interleaving.place(queues, lambda name: jobs[name].by_rank):
+                continue
             queue = queues.pop()
             waiting = jobs[queue.name]
             if session.overused(queue) or not waiting:
@@ -84,7 +89,7 @@ class Allocation:
             session.topology.grouping(job)
             sheet = job_sheet(session, job)
             self.divided[job.id] = sheet
-            return bool(sheet)
+            return bool(sheet) or any(map(is_behind_queue, job.pending.values()))
         tasks = [task for task in job.pending.values() if can_be_placed(task)]
         if tasks:
             self.worksheets[job.id] = Worksheet(job, session.sorted_tasks(tasks))
@@ -97,6 +102,9 @@ class Allocation:
         divided = self.divided.get(job.id)
         if divided is not None:
             self.placer.in_one_go = False
+            self._let_in(queue, job)
+            if not divided:
+                return False
             plan = self.search.place_job(queue, job, divided)
             return plan is not None and self._conclude_plan(job, plan) and bool(divided)
         sheet = self.worksheets[job.id]
@@ -105,6 +113,12 @@ class Allocation:
         statement = self.session.statement()
         self.placer.place(queue, sheet, statement)
         return self._conclude(job, statement) and bool(sheet)
+
+    def _let_in(self, queue: Queue, job: Job) -> None:
+        """Have those of a divided job's pods let in that wait for their queue alone."""
+        gated = [task for task in job.pending.values() if is_behind_queue(task) and can_be_placed(task)]
+        for task in self.session.sorted_tasks(gated) if gated else ():
+            self.placer.let_in(queue, task)
 
     def _conclude(self, job: Job, statement: Statement) -> bool:
         """Commit the plan of a job that is whole, keep that of one that will be; whether it was committed."""
@@ -165,6 +179,11 @@ class JobQueue:
 
     def __bool__(self) -> bool:
         return bool(self._nominated or self._others)
+
+    @property
+    def by_rank(self) -> RankedQueue[Job] | None:
+        """The jobs by rank; None while there are others that come before these."""
+        return self._others if not self._nominated else None
 
     def push(self, job: Job) -> None:
         """Give one back."""

@@ -14,6 +14,7 @@ from scheduler.cache.hypernodes import apply_hypernode, warn_of_policies
 from scheduler.cache.shapes import Shapes
 from scheduler.cache.surroundings import Surroundings
 from scheduler.cache.translate import allocatable_of, status_of, task_of, unix_seconds
+from scheduler.shards import Shards, appliers_of
 from scheduler.state.cluster import Cluster
 from scheduler.state.job import Job
 from scheduler.state.status import ALLOCATED, EVICTABLE, Status
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from generated.scheduling.v1 import PriorityClass
     from generated.scheduling.v1beta1 import PodGroup, Queue
     from generated.topology.v1alpha1 import HyperNode
+    from scheduler.state.task import Task
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +35,14 @@ Change = tuple[str, Any, Any]
 class Facts:
     """Keeps a cluster's state in step with the API server's objects."""
 
-    def __init__(self, cluster: Cluster, *, scheduler_names: Collection[str], default_queue: str) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        *,
+        scheduler_names: Collection[str],
+        default_queue: str,
+        shards: Shards | None = None,
+    ) -> None:
         self.cluster = cluster
         self._names = frozenset(scheduler_names)
         self._default_queue = default_queue
@@ -47,6 +56,7 @@ class Facts:
             "PriorityClass": self._priority_class,
             "HyperNode": self._hypernode,
             **Surroundings(cluster).appliers,
+            **appliers_of(shards),
         }
 
     @property
@@ -82,7 +92,11 @@ class Facts:
             self._forget(known.uid)
         if old is not None and old.metadata.uid != new.metadata.uid:
             self._forget(old.metadata.uid)
-        self.cluster.add_task(task_of(new, self._shapes), new.spec.node_name)
+        self.cluster.add_task(self._task(new), new.spec.node_name)
+
+    def _task(self, pod: Pod) -> Task:
+        """The task of a pod. Raises QuantityError when a request can't be read."""
+        return task_of(pod, self._shapes)
 
     def _is_ours(self, pod: Pod) -> bool:
         return bool(pod.spec.node_name) or pod.spec.scheduler_name in self._names
@@ -97,7 +111,7 @@ class Facts:
         task = self.cluster.tasks.get(uid)
         if task is not None and task.status in {Status.BINDING, Status.RELEASING} and task.pod is not None:
             self._forget(uid)
-            self.cluster.add_task(task_of(task.pod, self._shapes), task.pod.spec.node_name)
+            self.cluster.add_task(self._task(task.pod), task.pod.spec.node_name)
 
     # Nodes.
 
@@ -106,7 +120,7 @@ class Facts:
             if old is not None:
                 self.cluster.remove_node(old.metadata.name)
             return
-        if old is not None and _looks_same(old, new):
+        if old is not None and looks_same(old, new):
             return
         self.cluster.set_node(new, allocatable_of(new))
 
@@ -170,7 +184,7 @@ class Facts:
             self.cluster.changed_jobs.update(queue.jobs)
 
 
-def _looks_same(old: Node, new: Node) -> bool:
+def looks_same(old: Node, new: Node) -> bool:
     """Whether nothing that scheduling reads has changed: heartbeats come by the thousand."""
     return (
         old.status.allocatable == new.status.allocatable

@@ -19,6 +19,7 @@ from generated.core.v1 import (
 )
 from generated.scheduling.v1 import PRIORITY_CLASSES
 from generated.scheduling.v1beta1 import POD_GROUPS, QUEUES
+from generated.shard.v1alpha1 import NODE_SHARDS
 from generated.topology.v1alpha1 import HYPER_NODES
 from runtime.handlers import Filtered
 from runtime.informer import Informer
@@ -36,6 +37,7 @@ RULES = (
     Rule("apps", ("replicasets", "statefulsets"), READ),
     Rule("scheduling.k8s.io", ("priorityclasses",), READ),
     Rule("scheduling.volcano.sh", ("podgroups", "queues"), READ),
+    Rule("shard.volcano.sh", ("nodeshards",), READ),
     Rule("topology.volcano.sh", ("hypernodes",), READ),
 )
 
@@ -49,6 +51,7 @@ RESOURCES: tuple[Resource[Any], ...] = (
     QUEUES,
     PRIORITY_CLASSES,
     HYPER_NODES,
+    NODE_SHARDS,
     NODES,
     POD_GROUPS,
     PODS,

@@ -23,7 +23,7 @@ from runtime.patches import MergePatch, StrategicPatch
 from runtime.rbac import Rule
 from scheduler.cache.evictions import Evictions
 from scheduler.cache.statuses import GroupStatus, GroupStatuses, TaskStatuses
-from scheduler.decisions import Bind
+from scheduler.decisions import Bind, Evict
 from scheduler.messages import READY
 from scheduler.publishing import BIND, BOUND, PRE_BOUND, observe_stage, observe_task
 
@@ -52,7 +52,8 @@ class Writers:
     """
     The writing half of the cache. `submit` and everything else runs on the event loop.
 
-    `unbound(uid)` is called when a bind failed; `clock` gives unix seconds.
+    `unbound(uid)` is called when a bind failed; `clock` gives unix seconds. With `carries_annotations` a binding
+    repeats the annotations of its pod.
     """
 
     def __init__(
@@ -62,11 +63,13 @@ class Writers:
         *,
         unbound: Callable[[str], None],
         clock: Callable[[], float],
+        carries_annotations: bool = False,
     ) -> None:
         self._clients = clients
         self._events = events
         self._unbound = unbound
         self._clock = clock
+        self._carries_annotations = carries_annotations
         self._evictions = Evictions(clients, events, failed=unbound, clock=clock)
         self._binds: asyncio.Queue[Bind] = asyncio.Queue()
         self._others: asyncio.Queue[Callable[[], Awaitable[None]]] = asyncio.Queue()
@@ -115,7 +118,7 @@ class Writers:
             if isinstance(decision, Bind):
                 self._tasks.forget(decision.task.uid)
                 self._binds.put_nowait(decision)
-            else:
+            elif isinstance(decision, Evict):
                 self._others.put_nowait(_bound_to(self._evictions.evict, decision))
         for lapse in result.outcome.lapses:
             self._evictions.tell(lapse)
@@ -133,7 +136,10 @@ class Writers:
         begun = self._clock()
         observe_task(task, PRE_BOUND, begun)
         try:
-            await self._clients.core_v1.pods.bind(task.name, task.namespace, bind.node, uid=task.uid)
+            carried = task.pod.metadata.annotations if self._carries_annotations and task.pod is not None else None
+            await self._clients.core_v1.pods.bind(
+                task.name, task.namespace, bind.node, uid=task.uid, annotations=carried
+            )
         except NotFound:
             log.info("pod is gone pod=%s", task.key)
             self._unbound(task.uid)

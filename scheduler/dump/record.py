@@ -5,11 +5,11 @@ from __future__ import annotations
 import msgspec
 
 from scheduler.cycle import Result
-from scheduler.decisions import Bind
+from scheduler.decisions import Bind, OpenGate
 
 
 class DecisionRecord(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One decision. `kind` is `bind` or `evict`."""
+    """One decision. `kind` is `bind`, `evict` or `open`."""
 
     kind: str
     pod: str
@@ -22,6 +22,8 @@ class DecisionRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     def __str__(self) -> str:
         if self.kind == "bind":
             return f"bind {self.pod} to {self.node}"
+        if self.kind == "open":
+            return f"open the gate of {self.pod}"
         return f"evict {self.pod} from {self.node}, because of {self.reason}, for {self.beneficiary or 'nobody'}"
 
 
@@ -31,6 +33,20 @@ class SamplingRecord(msgspec.Struct, frozen=True):
     percentage: int
     minimum: int
     cursor: int
+
+
+class GatesRecord(msgspec.Struct, frozen=True):
+    """That queues let pods in by their gates; `granted` are the uids of pods whose gate was on its way out."""
+
+    granted: list[str]
+
+
+class ShardsRecord(msgspec.Struct, frozen=True):
+    """The nodes that were this scheduler's, and what that meant: `hard` or `soft`."""
+
+    mode: str
+    name: str
+    nodes: list[str]
 
 
 class CycleRecord(msgspec.Struct, frozen=True):
@@ -48,6 +64,8 @@ class CycleRecord(msgspec.Struct, frozen=True):
     last_job: str
     decisions: list[DecisionRecord]
     sampling: SamplingRecord | None = None
+    gates: GatesRecord | None = None
+    shards: ShardsRecord | None = None
 
 
 def decisions_of(result: Result) -> list[DecisionRecord]:
@@ -57,6 +75,8 @@ def decisions_of(result: Result) -> list[DecisionRecord]:
         task = decision.task
         if isinstance(decision, Bind):
             records.append(DecisionRecord("bind", task.key, task.uid, decision.node, decision.group))
+        elif isinstance(decision, OpenGate):
+            records.append(DecisionRecord("open", task.key, task.uid))
         else:
             node = task.node.name if task.node is not None else ""
             records.append(

@@ -19,10 +19,12 @@ from scheduler.budget import Budget
 from scheduler.cycle import Result, run_cycle
 from scheduler.dump.files import Dump, DumpError, read
 from scheduler.dump.parts import put
-from scheduler.dump.record import DecisionRecord, decisions_of
+from scheduler.dump.record import CycleRecord, DecisionRecord, decisions_of
+from scheduler.gates import Gates
 from scheduler.loading import Catalog, Directory, built_in, files_of, installed
 from scheduler.memory import Memory
 from scheduler.sampling import Sampling
+from scheduler.shards import Mode, Shards
 
 SAME, DIFFERENT, UNREADABLE = 0, 1, 2
 
@@ -73,10 +75,20 @@ def replay(dump: Dump, catalog: Catalog) -> Result:
         raise DumpError(f"the state of the dump contradicts itself: {type(error).__name__}: {error}") from error
     memory = Memory(restored.cluster, configuration, dict(catalog.plugins))
     restored.remember(memory)
-    if cycle.sampling is not None:
-        memory.sampling = Sampling(cycle.sampling.percentage, cycle.sampling.minimum, cycle.sampling.cursor)
+    carry(cycle, memory)
     budget = Budget.replayed(cycle.over_at)
     return run_cycle(restored.cluster, memory, catalog.actions, uid=cycle.uid, now=cycle.now, expired=budget)
+
+
+def carry(cycle: CycleRecord, memory: Memory) -> None:
+    """Give a memory what a recorded cycle knew beside the state: the search, gates on their way out, the shard."""
+    sampling, gates, shards = cycle.sampling, cycle.gates, cycle.shards
+    if sampling is not None:
+        memory.sampling = Sampling(sampling.percentage, sampling.minimum, sampling.cursor)
+    if gates is not None:
+        memory.gates = Gates(memory.cluster, is_on=True, granted=gates.granted)
+    if shards is not None:
+        memory.shards = Shards(memory.cluster, Mode(shards.mode), shards.name, nodes=shards.nodes)
 
 
 def _show(dump: Dump, decisions: list[DecisionRecord]) -> int:

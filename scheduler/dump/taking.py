@@ -10,7 +10,7 @@ from scheduler.budget import Budget
 from scheduler.cycle import Result
 from scheduler.dump import overview, parts
 from scheduler.dump.files import Dump, encode
-from scheduler.dump.record import CycleRecord, SamplingRecord, decisions_of
+from scheduler.dump.record import CycleRecord, GatesRecord, SamplingRecord, ShardsRecord, decisions_of
 
 if TYPE_CHECKING:
     from scheduler.memory import Memory
@@ -26,6 +26,12 @@ class Taking:
         self._sampling = (
             SamplingRecord(sampling.percentage, sampling.minimum, sampling.cursor) if sampling is not None else None
         )
+        gates = memory.gates
+        self._gates = GatesRecord(sorted(gates.granted)) if gates.is_on else None
+        shards = memory.shards
+        self._shards = (
+            ShardsRecord(shards.mode.value, shards.name, sorted(shards.nodes)) if shards is not None else None
+        )
         # Records hold what the cycle doesn't change: copies, numbers, and objects of the API.
         self._parts: dict[str, list[Any]] = parts.take(cluster, memory)
         self._overview = [msgspec.Raw(msgspec.json.encode(line)) for line in overview.lines(cluster)]
@@ -40,5 +46,7 @@ class Taking:
             result.last_job,
             decisions_of(result),
             self._sampling,
+            self._gates,
+            self._shards,
         )
         return encode(Dump(cycle, self._parts), self._overview)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from scheduler.arguments import Declared, Type
+from scheduler.cells import NodeCells, Rate
 from scheduler.effects import Effect, Score
 from scheduler.plugin import Plugin
-from scheduler.state.dimensions import MIN_RESOURCE, Floats
+from scheduler.state.dimensions import MIN_RESOURCE, Dimensions, Floats
 from scheduler.view import View
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ class BinPack(Plugin):
                     weight=float(self.weight),
                     reads=("request",),
                     effect=Effect.COLUMNS,
+                    single=self.rate_one,
                 )
             )
 
@@ -98,3 +100,26 @@ class BinPack(Plugin):
         if not weights:
             return np.zeros(len(view))
         return np.where(over, 0.0, shares / weights * MAX_SCORE)
+
+    def rate_one(self, task: Task, dimensions: Dimensions) -> Rate:
+        """`rate` in its single form."""
+        asked = [
+            (column, amount, weight)
+            for name, weight in self.weights.items()
+            if (amount := task.request.amounts.get(name, 0.0)) >= MIN_RESOURCE
+            and (column := dimensions.get(name)) is not None
+        ]
+        weights = sum(weight for _, _, weight in asked)
+
+        def rate(node: NodeCells) -> float:
+            shares = 0.0
+            for column, amount, weight in asked:
+                capacity = node.allocatable[column]
+                if capacity > 0.0 and weight > 0:
+                    after = node.used[column] + amount
+                    if after > capacity:
+                        return 0.0
+                    shares += after * weight / capacity
+            return shares / weights * MAX_SCORE
+
+        return rate if weights else lambda _: 0.0

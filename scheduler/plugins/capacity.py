@@ -9,6 +9,7 @@ from scheduler import shares
 from scheduler.arguments import Declared, Type
 from scheduler.giveback import GiveBack, within
 from scheduler.plugin import Plugin
+from scheduler.promises import Promises
 from scheduler.quota import Quotas
 from scheduler.registration import PERMIT, REJECT
 from scheduler.state.reservation import minimum_row, ungated
@@ -56,6 +57,7 @@ class Capacity(Plugin):
         self.admits_within_deserved = arguments.bool(ADMIT, False)
         self.admits_by_priority = arguments.bool(OUTRANK, False)
         self.quotas: Quotas
+        self.promises: Promises
         self._session: Session
 
     def on_session_open(self, session: Session) -> None:
@@ -64,6 +66,7 @@ class Capacity(Plugin):
         options = [option for option in session.configuration.plugins if option.name == self.name]
         hierarchy = any(option.is_on("enableHierarchy") for option in options[:1])
         self.quotas = Quotas(session, hierarchy=hierarchy)
+        self.promises = Promises(session, self._keeping)
         back = GiveBack(session, self.quotas, self.levels if hierarchy else 0)
         if hierarchy:
             session.add_queue_order(self.name, self._compare, is_entangled=True)
@@ -76,6 +79,7 @@ class Capacity(Plugin):
         session.add_job_enqueueable(self.name, self._vote)
         session.add_job_enqueued(self.name, self._reserve)
         session.add_reclaimable(self.name, back.reclaimable)
+        session.add_gate_opened(self.name, self.promises.make)
         session.add_unified_evictable(self.name, back.evictable)
         session.add_batch_event_handler(self.name, allocate=self._allocated, deallocate=self._deallocated)
 
@@ -142,16 +146,26 @@ class Capacity(Plugin):
     def _request(self, task: Task) -> Floats:
         return task.request.row(self._session.cluster.dimensions)
 
-    def _full(self, quota: Quota, request: Floats) -> Quota | None:
-        """The first queue on the way to the root that has no room for a request."""
+    def _keeping(self, queue: str) -> Sequence[str]:
+        """The queues that keep the room of a pod which one of them let in."""
+        quota = self.quotas.by_name.get(queue)
+        return quota.full_path if quota is not None else ()
+
+    def _taken(self, queue: str, task: Task) -> Floats:
+        """What a queue holds or has promised to other pods."""
+        return self.quotas.claimed(queue) + self.promises.beside(queue, task)
+
+    def _full(self, quota: Quota, task: Task) -> Quota | None:
+        """The first queue on the way to the root that has no room for a task."""
+        request = self._request(task)
         for above in self.quotas.above(quota):
-            if shares.lacking(self.quotas.claimed(above.name) + request, above.real_capability, request).any():
+            if shares.lacking(self._taken(above.name, task) + request, above.real_capability, request).any():
                 return above
         return None
 
     def _takes(self, queue: Queue, task: Task) -> bool:
         quota = self.quotas.get(queue)
-        return quota is not None and quota.is_leaf and self._full(quota, self._request(task)) is None
+        return quota is not None and quota.is_leaf and self._full(quota, task) is None
 
     def _may_take(self, queue: Queue, task: Task) -> bool:
         return queue.limits.is_open and self._takes(queue, task)
@@ -164,9 +178,12 @@ class Capacity(Plugin):
         quota = self.quotas.get(queue)
         if quota is None:
             return 0
+        if self.promises.holds(task):
+            # Each of such tasks has room of its own, which the others' promises leave to it.
+            return 1
         request = self._request(task)
         for above in self.quotas.above(quota):
-            most = shares.room(self.quotas.claimed(above.name), above.real_capability, request, most)
+            most = shares.room(self._taken(above.name, task), above.real_capability, request, most)
         return most
 
     def _refusal(self, queue: Queue, task: Task) -> str:
@@ -175,8 +192,8 @@ class Capacity(Plugin):
         if reason or quota is None:
             return f"{self.name}: {reason}"
         request = self._request(task)
-        full = self._full(quota, request) or quota
-        used = self.quotas.claimed(full.name)
+        full = self._full(quota, task) or quota
+        used = self._taken(full.name, task)
         lack = shares.shortage(self._session.cluster.dimensions, request, used, full.real_capability)
         return f"{self.name}: queue {full.name} is at its capability: {lack}"
 
@@ -261,10 +278,12 @@ class Capacity(Plugin):
     # Events.
 
     def _allocated(self, tasks: Sequence[Task], _: Sequence[Node]) -> str | None:
+        self.promises.redeem(tasks)
         self._move(tasks, 1)
         return None
 
     def _deallocated(self, tasks: Sequence[Task]) -> None:
+        self.promises.renew(tasks)
         self._move(tasks, -1)
 
     def _move(self, tasks: Sequence[Task], sign: int) -> None:

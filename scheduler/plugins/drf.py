@@ -8,7 +8,7 @@ from api import names
 from scheduler.arguments import Declared
 from scheduler.fairtree import TOLERANCE, FairTree
 from scheduler.plugin import Plugin
-from scheduler.shares import dominant_share
+from scheduler.shares import dominant_share, dominant_shares
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,7 +37,7 @@ class Drf(Plugin):
         """Register orders and choices of victims."""
         self._session = session
         self._total = session.cluster.columns.allocatable.sum(axis=1)
-        session.add_job_order(self.name, key=self.share_of)
+        session.add_job_order(self.name, key=self.share_of, ahead=self._shares_ahead)
         session.add_preemptable(self.name, self._victims)
         options = (option for option in session.configuration.plugins if option.name == self.name)
         if any(option.is_on("enableHierarchy") for option in list(options)[:1]):
@@ -51,6 +51,10 @@ class Drf(Plugin):
     def share_of(self, job: Job) -> float:
         """The dominant share of a job."""
         return dominant_share(job.claimed, self._total)
+
+    def _shares_ahead(self, job: Job, held: Floats) -> Sequence[float]:
+        del job
+        return dominant_shares(held, self._total)
 
     def _victims(self, preemptor: Task, candidates: Sequence[Task]) -> list[Task]:
         """Tasks whose jobs would still hold no less than the preemptor's job would then."""

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from scheduler.arguments import Declared, Type
+from scheduler.cells import Rate
 from scheduler.effects import DefaultNormaliser, Effect, Normaliser, Score
-from scheduler.kube import scores, spread
+from scheduler.kube import scores, single, spread
 from scheduler.kube.interpod import Preferences, SpanNormaliser
 from scheduler.plugin import Plugin
-from scheduler.state.dimensions import Floats
+from scheduler.state.dimensions import Dimensions, Floats
 from scheduler.view import View
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class _Row:
     applies: Callable[[Task], bool] | None = None
     among: bool = False
     track: Callable[[Task, Cluster], ScoreTrack | None] | None = None
+    single: Callable[[Task, Dimensions], Rate] | None = None
 
 
 _NODE_AFFINITY = "spec.affinity.node_affinity"
@@ -46,10 +48,11 @@ _SCORES = (
         "imagelocality", 1, scores.image_locality,
         ("spec.containers", "spec.init_containers", "spec.volumes"), Effect.STATIC,
     ),
-    _Row("leastrequested", 1, scores.least_allocated, ("request",), Effect.COLUMNS),
-    _Row("mostrequested", 0, scores.most_allocated, ("request",), Effect.COLUMNS),
+    _Row("leastrequested", 1, scores.least_allocated, ("request",), Effect.COLUMNS, single=single.least_allocated),
+    _Row("mostrequested", 0, scores.most_allocated, ("request",), Effect.COLUMNS, single=single.most_allocated),
     _Row(
-        "balancedresource", 1, scores.balanced_allocation, ("request",), Effect.COLUMNS, applies=scores.wants_balance
+        "balancedresource", 1, scores.balanced_allocation, ("request",), Effect.COLUMNS, applies=scores.wants_balance,
+        single=single.balanced_allocation,
     ),
     _Row(
         "nodeaffinity", 2, scores.node_affinity, (_NODE_AFFINITY,), Effect.STATIC,
@@ -125,6 +128,7 @@ class NodeOrder(Plugin):
             applies=row.applies,
             among=row.among,
             track=row.track,
+            single=row.single,
         )
 
     def on_session_open(self, session: Session) -> None:

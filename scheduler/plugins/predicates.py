@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from scheduler.arguments import Declared, Type
 from scheduler.effects import Effect, Filter
-from scheduler.kube import filters, interpod, ports, spread
+from scheduler.kube import filters, interpod, ports, single, spread
 from scheduler.kube.volumes import ClaimFilter
 from scheduler.plugin import Plugin
 
@@ -65,7 +65,7 @@ class Predicates(Plugin):
         return [
             Filter(
                 name="PodNumber", plugin=self.name, refusals=(filters.POD_NUMBER,), evaluate=filters.pod_number,
-                reads=(), effect=Effect.COLUMNS,
+                reads=(), effect=Effect.COLUMNS, single=single.pod_number,
             ),
             Filter(
                 name="NodeUnschedulable", plugin=self.name, refusals=(filters.UNSCHEDULABLE,),

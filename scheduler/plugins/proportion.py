@@ -62,9 +62,11 @@ class Proportion(Plugin):
         self._session = session
         self._inqueue, self._nothing = session.ledger(), np.zeros(len(session.cluster.dimensions))
         self.records = divide(session)
-        session.add_queue_order(self.name, key=self._rank)
-        session.add_overused(self.name, self._is_overused, room=self._until_overused)
-        session.add_allocatable(self.name, self._may_take, room=self._room, reason=self._refusal)
+        session.add_queue_order(self.name, key=self._rank, ahead=self._ranks_ahead)
+        session.add_overused(
+            self.name, self._is_overused, room=self._until_overused, stretch=self._stretch_until_overused
+        )
+        session.add_allocatable(self.name, self._may_take, room=self._room, stretch=self._stretch, reason=self._refusal)
         session.add_preemptive(self.name, self._may_take)
         session.add_simulate_allocatable(self.name, self._would_take)
         session.add_reclaimable(self.name, self._victims)
@@ -100,6 +102,11 @@ class Proportion(Plugin):
     def _rank(self, queue: Queue) -> tuple[int, float]:
         return -queue.limits.priority, self._share(queue)
 
+    def _ranks_ahead(self, queue: Queue, held: Floats) -> list[tuple[int, float]]:
+        record = self.records.get(queue.name)
+        found = shares.dominant_shares(held, record.deserved) if record is not None else [0.0] * len(held)
+        return [(-queue.limits.priority, share) for share in found]
+
     # Allocation.
 
     def _is_overused(self, queue: Queue) -> bool:
@@ -111,6 +118,12 @@ class Proportion(Plugin):
         if record is None or not record.takes_part:
             return most
         return shares.until_used_up(queue.claimed, record.deserved, self._request(task), most)
+
+    def _stretch_until_overused(self, queue: Queue, requests: Floats) -> int:
+        record = self.records.get(queue.name)
+        if record is None or not record.takes_part:
+            return len(requests)
+        return shares.stretch_until_used_up(queue.claimed, record.deserved, requests)
 
     def _request(self, task: Task) -> Floats:
         return task.request.row(self._session.cluster.dimensions)
@@ -131,6 +144,12 @@ class Proportion(Plugin):
         if record is None or not queue.limits.is_open:
             return 0
         return shares.room(queue.claimed, record.deserved, self._request(task), most)
+
+    def _stretch(self, queue: Queue, requests: Floats) -> int:
+        record = self.records.get(queue.name)
+        if record is None or not queue.limits.is_open:
+            return 0
+        return shares.stretch(queue.claimed, record.deserved, requests)
 
     def _refusal(self, queue: Queue, task: Task) -> str:
         # A full queue refuses thousands of like tasks in a row: accounts are never changed in place, so one text serves.

@@ -16,7 +16,7 @@ import numpy as np
 from scheduler.state.account import empty, present
 from scheduler.state.claims import Claims
 from scheduler.state.columns import NodeColumns
-from scheduler.state.dimensions import Coefficients, Dimensions, Floats, Rows
+from scheduler.state.dimensions import Coefficients, Dimensions, Floats, Mask, Rows
 from scheduler.state.facets import Facet, Facets
 from scheduler.state.hypernode import HyperNodes
 from scheduler.state.job import Job
@@ -68,6 +68,8 @@ class Cluster:
         self._renumber = False
         self._facets = Facets()
         self.hypernodes = HyperNodes()
+        self.preferred: Mask | None = None
+        """`(nodes,)`: nodes that are tried before all others; None where none are."""
 
     # Nodes.
 

@@ -33,7 +33,9 @@ def redeem(session: Session, queue: Queue, sheet: Worksheet, sub_job: SubJob) ->
     view = session.topology.view
     statement = session.statement()
     tasks = sheet.rest()
-    if name in view and all(_place(session, queue, task, session.topology.domain(name), statement) for task in tasks):
+    if name in view and all(
+        task.is_gated or _place(session, queue, task, session.topology.domain(name), statement) for task in tasks
+    ):
         sheet.skip(len(tasks))
         sub_job.allocated = view.common(sub_job.allocated, name)
         return statement

@@ -6,6 +6,7 @@ from collections import Counter
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Any
 
+from scheduler.gates import is_behind_queue
 from scheduler.state.subjob import grouping_of, needed_sub_jobs
 
 if TYPE_CHECKING:
@@ -57,7 +58,9 @@ class Worksheet:
         if self._alike is None or self._alike[0] is not template or self._alike[1] <= self._place:
             role = first.role
             alike = takewhile(
-                lambda task: task.role == role and not task.nominated and session.template(task) is template,
+                lambda task: (
+                    task.role == role and not (task.nominated or task.is_gated) and session.template(task) is template
+                ),
                 islice(self._tasks, self._place + 1, None),
             )
             self._alike = template, self._place + 1 + sum(1 for _ in alike)
@@ -125,18 +128,30 @@ class JobSheet:
 
 
 def can_be_placed(task: Task) -> bool:
-    """Whether allocate has to find room for a task: it is not kept back, and asks for something."""
-    return not task.is_best_effort and not task.is_gated
+    """
+    Whether allocate has to find room for a task: it asks for something, and nothing but its queue keeps it back.
+
+    A task behind its queue's gate is let in there, not placed.
+    """
+    return not task.is_best_effort and (not task.is_gated or is_behind_queue(task))
 
 
 def job_sheet(session: Session, job: Job) -> JobSheet:
-    """The worksheets of all sub-jobs that have tasks to place (scheduler.md 11.2)."""
+    """
+    The worksheets of all sub-jobs that have tasks to place (scheduler.md 11.2).
+
+    Tasks behind their queue's gate are not among them: where they are let in is no matter of domains.
+    """
     ranking = session.sub_job_ranking()
     sub_jobs = list(grouping_of(job).sub_jobs.values())
     required = _required(session, job, sub_jobs, ranking.sorted)
     sheets = []
     for sub_job in sub_jobs:
-        pending = [task for task in sub_job.tasks.values() if task.uid in job.pending and can_be_placed(task)]
+        pending = [
+            task
+            for task in sub_job.tasks.values()
+            if task.uid in job.pending and can_be_placed(task) and not task.is_gated
+        ]
         if pending:
             sheets.append(Worksheet(job, session.sorted_tasks(pending), sub_job, is_required=sub_job.uid in required))
     return JobSheet(job, sheets, ranking.key)

@@ -24,9 +24,17 @@ tiers:
 
 
 class Scheduler:
-    """`vc-scheduler` for pods of one scheduler name, with a configuration file, dumps and metrics of its own."""
+    """`vc-scheduler`, or another `module`, for pods of one scheduler name, with a configuration file, dumps and metrics of its own."""
 
-    def __init__(self, kubeconfig: Path, name: str, directory: Path, *flags: str, elects: bool = False) -> None:
+    def __init__(
+        self,
+        kubeconfig: Path,
+        name: str,
+        directory: Path,
+        *flags: str,
+        elects: bool = False,
+        module: str = "scheduler",
+    ) -> None:
         self.directory = directory
         self.configuration = directory / "scheduler.conf"
         if not self.configuration.exists():
@@ -34,7 +42,7 @@ class Scheduler:
         self.log = directory / "log"
         self._port = _free_port()
         self._command = [
-            sys.executable, "-m", "scheduler", f"--kubeconfig={kubeconfig}", f"--scheduler-conf={self.configuration}",
+            sys.executable, "-m", module, f"--kubeconfig={kubeconfig}", f"--scheduler-conf={self.configuration}",
             f"--leader-elect={str(elects).lower()}", f"--leader-elect-resource-namespace={name}",
             f"--scheduler-name={name}", f"--cache-dump-dir={directory}", "--enable-metrics",
             f"--listen-address=127.0.0.1:{self._port}", "-v=3", *flags, "2>&1",

@@ -116,11 +116,23 @@ def test_a_node_comes_when_the_other_gives_it_up_or_its_shard_goes() -> None:
 def test_without_its_shard_a_scheduler_complains_and_keeps_what_it_had(caplog: pytest.LogCaptureFixture) -> None:
     bench = Bench()
     bench.see(shard("other", "", "b"))
-    assert (bench.shards.nodes, bench.told) == (frozenset(), [])
-    assert "nodeshard=mine" in caplog.text
+    assert (bench.shards.nodes, bench.told, caplog.text) == (frozenset(), [], "")
+    for _ in range(2):
+        bench.shards.settle()
+    assert caplog.text.count("nodeshard=mine") == 1
+    caplog.clear()
     bench.see(shard("mine", "a"))
+    bench.shards.settle()
+    assert caplog.text == ""
     bench.lose("mine")
+    bench.shards.settle()
     assert bench.shards.nodes == {"a"}
+    assert "nodeshard=mine nodes=1" in caplog.text
+
+
+def test_a_scheduler_that_never_had_a_shard_complains_too(caplog: pytest.LogCaptureFixture) -> None:
+    Bench().shards.settle()
+    assert "nodeshard=mine nodes=0" in caplog.text
 
 
 def test_nothing_is_written_that_the_server_has_whatever_its_order() -> None:
