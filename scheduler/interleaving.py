@@ -58,6 +58,8 @@ class Interleaving:
             or session.loose is not None
             or session.memory.sampling is not None
             or len(session.nominations)
+            # A mixed run knows one ranking of all nodes.
+            or session.cluster.preferred is not None
             or session.cluster.preferred is not None
         )
 

@@ -6,6 +6,7 @@ import random
 from typing import Any
 from unittest.mock import patch
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -118,6 +119,14 @@ def test_all_but_the_first_pods_go_in_known_turns(queues: int) -> None:
 
 def test_amounts_that_are_not_whole_go_one_by_one() -> None:
     result, booked = counted(many(cpu=0.3))
+    assert (len(binds(result)), booked) == (60, 0)
+
+
+def test_nodes_that_come_before_others_are_looked_at_visit_by_visit() -> None:
+    world = many()
+    world.cluster.settle()
+    world.cluster.preferred = np.array([True, False, True, False])
+    result, booked = counted(world)
     assert (len(binds(result)), booked) == (60, 0)
 
 

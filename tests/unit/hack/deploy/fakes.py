@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from hack.deploy.kubectl import Object
+from hack.deploy.kubectl import Kind, Object
 
 SERVED = {
     ("v1", "ConfigMap"), ("v1", "Service"), ("v1", "Secret"), ("apps/v1", "Deployment"),
@@ -38,7 +38,8 @@ class Recorder:
         self.run("get", *arguments, objects=objects)
         return self.there
 
-    def served(self) -> set[tuple[str, str]]:
+    def served(self, wanted: Iterable[Kind] = ()) -> set[Kind]:
+        assert list(wanted)
         return SERVED
 
     def live(self, objects: Sequence[Object]) -> list[Object]:

@@ -65,7 +65,24 @@ def test_kinds_are_read_with_and_without_short_names(program: Path) -> None:
     assert Kubectl().served() == {("v1", "ConfigMap"), ("v1", "Binding"), ("apps/v1", "Deployment")}
 
 
+def test_a_wanted_kind_is_found_also_in_a_version_that_is_not_preferred(program: Path) -> None:
+    served = json.dumps(
+        {"resources": [{"name": "deployments", "kind": "Deployment"}, {"name": "x/status", "kind": "X"}]}
+    )
+    (program / "kubectl").write_text(
+        '#!/bin/sh\ncase "$*" in\n'
+        f"api-resources*) printf '%s' '{RESOURCES}' ;;\n"
+        f"'get --raw /apis/apps/v1beta1') echo '{served}' ;;\n"
+        "*) echo unexpected: $* >&2; exit 1 ;;\nesac\n"
+    )
+    wanted = [("apps/v1beta1", "Deployment"), ("apps/v1beta1", "X"), ("v1", "ConfigMap"), ("gone/v1", "Y")]
+    assert Kubectl().served(wanted) & {*wanted} == {("apps/v1beta1", "Deployment"), ("v1", "ConfigMap")}
+
+
 def test_of_kinds_that_are_not_served_nothing_is_asked(program: Path) -> None:
-    (program / "answer").write_text(RESOURCES)
+    (program / "kubectl").write_text(
+        f'#!/bin/sh\ncd {program}\necho "$@" >> words\n[ "$1" = api-resources ] || exit 1\n'
+        f"printf '%s' '{RESOURCES}'\n"
+    )
     assert Kubectl().live([{"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "x"}}]) == []
-    assert "get" not in (program / "words").read_text().split()
+    assert "--filename=-" not in (program / "words").read_text().split()
