@@ -11,11 +11,28 @@ ARGS ?=
 UNIT_WORKERS ?= auto
 INTEGRATION_WORKERS ?= 2
 READY := $(VENV)/.ready
+# Deployment: which overlay, which features beside it, which cluster.
+ENV ?= dev
+COMPONENTS ?=
+IMAGE ?=
+CONTEXT ?=
+ACCEPT ?=
+TAKE_OVER ?=
+CONFIRM ?=
+OUTPUT ?= dist/install-$(ENV).yaml
+ENGINE ?= docker
+BASE ?= python:3.13-slim
+TAG ?= dev
+KIND ?= volcano
+DEPLOY := $(PY) -m hack.deploy
+ON_CLUSTER := $(if $(CONTEXT),--context=$(CONTEXT))
+RENDERED := --env=$(ENV) $(if $(COMPONENTS),--components=$(COMPONENTS)) $(if $(IMAGE),--image=$(IMAGE))
+ACCEPTED := $(if $(ACCEPT),--accept=$(ACCEPT))
 
 ##@ General
 .PHONY: help
 help: ## Show this list
-	@awk 'BEGIN {FS = ":.*##"} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*##/ {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*##"} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z0-9-]+:.*##/ {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: env
 env: $(READY) ## Make the virtual environment in .venv with the locked dependencies
@@ -86,6 +103,43 @@ up: binaries ## Start a local control plane with simulated nodes
 .PHONY: down
 down: env ## Stop it
 	$(PY) -m cluster down $(ARGS)
+
+##@ Deployment
+.PHONY: deploy
+deploy: env ## Deploy to a cluster (ENV=dev|staging|production CONTEXT=... COMPONENTS=prometheus,... IMAGE=... TAKE_OVER=yes)
+	$(DEPLOY) apply $(RENDERED) $(ON_CLUSTER) $(ACCEPTED) $(if $(filter yes,$(TAKE_OVER)),--take-over) $(ARGS)
+
+.PHONY: preflight
+preflight: env ## Look for what stands in the way of a deployment; changes nothing
+	$(DEPLOY) preflight $(RENDERED) $(ON_CLUSTER) $(ACCEPTED) $(ARGS)
+
+.PHONY: manifest
+manifest: env ## Write an overlay into one file (OUTPUT=dist/install-dev.yaml)
+	$(DEPLOY) manifest $(RENDERED) --output=$(OUTPUT)
+
+.PHONY: undeploy
+undeploy: env ## Remove an installation; CRDs, queues and jobs stay
+	$(DEPLOY) undeploy $(RENDERED) $(ON_CLUSTER)
+
+.PHONY: undeploy-crds
+undeploy-crds: env ## Remove the CRDs, and with them every job and queue (CONFIRM=yes)
+	$(DEPLOY) undeploy-crds $(ON_CLUSTER) $(if $(filter yes,$(CONFIRM)),--confirm)
+
+.PHONY: images
+images: ## Build the image stromboli:dev (TAG=... BASE=python:3.13-slim ENGINE=docker|podman)
+	$(ENGINE) build --build-arg BASE=$(BASE) --build-arg GIT_SHA=$$(git rev-parse HEAD) \
+		--build-arg BUILT_AT=$$(date -u +%Y-%m-%dT%H:%M:%SZ) --tag stromboli:$(TAG) .
+
+.PHONY: kind-up
+kind-up: images ## Make a kind cluster of three workers with the image loaded (KIND=volcano)
+	kind create cluster --name $(KIND) --config hack/kind.yaml
+	kind load docker-image stromboli:$(TAG) --name $(KIND)
+
+.PHONY: e2e
+e2e: env ## Tests on a cluster that runs containers (CONTEXT=kind-volcano), into which ENV is deployed first
+	@test -n "$(CONTEXT)" || { echo "say which cluster: make e2e CONTEXT=kind-volcano"; exit 2; }
+	$(MAKE) deploy
+	E2E_CONTEXT=$(CONTEXT) $(BIN)/pytest tests/e2e $(ARGS)
 
 ##@ Upkeep
 .PHONY: vendor-schemas

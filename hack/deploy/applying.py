@@ -1,0 +1,74 @@
+"""Applying an installation and waiting until it works. Doing it again changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from hack.deploy import order
+from hack.deploy.errors import DeployError
+from hack.deploy.kubectl import MANAGER, Kubectl, Object
+
+Say = Callable[[str], None]
+_CRD_SECONDS = 60
+_WORKLOADS = ("Deployment", "DaemonSet", "StatefulSet")
+
+
+def apply(kubectl: Kubectl, objects: Sequence[Object], say: Say, *, force: bool = False) -> None:
+    """Apply all, stage by stage; `force` takes fields over from whoever owns them. Raises DeployError."""
+    flags = ["--force-conflicts"] if force else []
+    for stage in order.stages(objects):
+        try:
+            printed = kubectl.run("apply", "--server-side", MANAGER, *flags, "--filename=-", objects=stage)
+        except DeployError as error:
+            hint = (
+                "\n`make preflight` tells whose fields they are; TAKE_OVER=yes takes them"
+                if _is_conflict(error)
+                else ""
+            )
+            raise DeployError(f"{error}{hint}") from error
+        for line in printed.splitlines():
+            say(line)
+        crds = [found["metadata"]["name"] for found in stage if found["kind"] == "CustomResourceDefinition"]
+        if crds:
+            kubectl.run("wait", "--for=condition=Established", f"--timeout={_CRD_SECONDS}s", "crd", *crds)
+
+
+def rehearse(kubectl: Kubectl, objects: Sequence[Object], say: Say, *, force: bool = False) -> list[str]:
+    """
+    Let the server judge all objects without storing any; what it says against them.
+
+    Where a namespace or a kind is still to come, its objects can't be judged, which is told by `say`.
+    """
+    known = {found["metadata"]["name"] for found in kubectl.get("namespaces")}
+    judged = [found for found in objects if found["metadata"].get("namespace", "") in {"", *known}]
+    for found in objects:
+        if found not in judged:
+            say(f"{order.label(found)}: not judged, its namespace is still to come")
+    flags = ["--force-conflicts"] if force else []
+    command = ("apply", "--server-side", "--dry-run=server", MANAGER, *flags, "--filename=-")
+    problems = (kubectl.attempt(*command, objects=stage) for stage in order.stages(judged))
+    return [problem for problem in problems if problem]
+
+
+def wait(kubectl: Kubectl, objects: Sequence[Object], seconds: int, say: Say) -> None:
+    """Until every workload has rolled out. Raises DeployError with the pods that hold it up."""
+    for found in order.sort(objects):
+        if found["kind"] not in _WORKLOADS:
+            continue
+        _, kind, namespace, name = order.key(found)
+        place = f"--namespace={namespace}"
+        problem = kubectl.attempt("rollout", "status", place, f"{kind.lower()}/{name}", f"--timeout={seconds}s")
+        if problem:
+            raise DeployError(f"{order.label(found)} did not roll out: {problem}\n{_pods(kubectl, found)}")
+        say(f"{order.label(found)} is up")
+
+
+def _pods(kubectl: Kubectl, workload: Object) -> str:
+    labels = ",".join(f"{key}={value}" for key, value in workload["spec"]["selector"]["matchLabels"].items())
+    return kubectl.run(
+        "get", "pods", f"--namespace={workload['metadata']['namespace']}", f"--selector={labels}", "--output=wide"
+    )
+
+
+def _is_conflict(error: DeployError) -> bool:
+    return "conflict" in str(error)

@@ -1,0 +1,66 @@
+"""
+Taking an installation away.
+
+CRDs stay, and with them queues, jobs and all that users made: an API server that forgets a kind deletes its objects.
+Namespaces stay too, since others may use them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from api import names
+from hack.deploy import order
+from hack.deploy.applying import Say
+from hack.deploy.errors import DeployError
+from hack.deploy.kubectl import Kubectl, Object, kind_of, load
+from hack.deploy.pruning import prune
+from hack.deploy.rendering import CONFIG
+
+_KEPT = ("CustomResourceDefinition", "Namespace")
+_MADE = (
+    ("secret", names.Secret.ADMISSION),
+    ("lease", names.DEFAULT_SCHEDULER_NAME),
+    ("lease", names.Lease.CONTROLLERS),
+    ("lease", names.Lease.HYPERNODE_CONTROLLER),
+)
+"""What the processes make for themselves in our namespace."""
+
+
+def undeploy(kubectl: Kubectl, objects: Sequence[Object], say: Say) -> None:
+    """Delete an installation's objects but what `_KEPT` names; those that are gone are no error. Raises DeployError."""
+    going = [found for found in objects if found["kind"] not in _KEPT]
+    served = kubectl.served(map(kind_of, going))
+    for stage in reversed(order.stages(going)):
+        known = [found for found in stage if kind_of(found) in served]
+        if known:
+            for line in kubectl.run("delete", "--ignore-not-found", "--filename=-", objects=known).splitlines():
+                say(line)
+    prune(kubectl, objects, say)
+    for kind, name in _MADE:
+        kubectl.run("delete", "--ignore-not-found", f"--namespace={names.DEFAULT_NAMESPACE}", kind, name)
+    say("CRDs, namespaces, queues and jobs stay: `make undeploy-crds CONFIRM=yes` deletes them")
+
+
+def undeploy_crds(kubectl: Kubectl, say: Say, *, confirmed: bool) -> None:
+    """Delete our CRDs, and with them every job, queue and pod group. Raises DeployError."""
+    ours = [found["metadata"]["name"] for path in _definitions() for found in load(path.read_text(encoding="utf-8"))]
+    there = kubectl.get("crd", *ours)
+    if not there:
+        say("no CRD of ours is there")
+        return
+    counts = [f"{count} {found['metadata']['name']}" for found in there if (count := _count(kubectl, found))]
+    what = f"{len(there)} CRDs" + (f" and with them {', '.join(counts)}" if counts else "")
+    if not confirmed:
+        raise DeployError(f"this deletes {what}, in all namespaces: say CONFIRM=yes if you mean it")
+    say(f"deleting {what}")
+    kubectl.run("delete", "crd", *(found["metadata"]["name"] for found in there))
+
+
+def _definitions() -> list[Path]:
+    return sorted((CONFIG / "crd").glob("*/*_*.yaml"))
+
+
+def _count(kubectl: Kubectl, crd: Object) -> int:
+    return len(kubectl.get(crd["metadata"]["name"], "--all-namespaces"))
