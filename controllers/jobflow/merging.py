@@ -65,5 +65,5 @@ def _key_of(name: str, items: list[Any]) -> str:
         key = "mountPath" if all("mountPath" in item for item in items if isinstance(item, Mapping)) else "name"
     else:
         key = _KEYS.get(name, "")
-    is_keyed = bool(key) and all(isinstance(item, Mapping) and item.get(key) is not None for item in items)
+    is_keyed = bool(key) and all(isinstance(item, Mapping) and isinstance(item.get(key), str | int) for item in items)
     return key if is_keyed else ""
