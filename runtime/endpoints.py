@@ -13,9 +13,9 @@ import ssl
 from collections.abc import Callable
 from contextlib import aclosing
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from runtime import loglevel
-from runtime.certs import CertificateError
 from runtime.errors import ConfigError
 from runtime.exposition import expose
 from runtime.filewatch import follow
@@ -25,7 +25,9 @@ from runtime.metrics import REGISTRY
 from runtime.options import ServingOptions, TlsFiles
 from runtime.profiling import Profiling
 from runtime.serving import BindError, Call, Reply, Router, ServingThread
-from runtime.servingtls import ServingTls
+
+if TYPE_CHECKING:
+    from runtime.servingtls import ServingTls
 
 log = logging.getLogger(__name__)
 
@@ -99,6 +101,9 @@ class Endpoints:
 
     def _tls(self, files: TlsFiles) -> ssl.SSLContext:
         """A context that follows its files: each new connection gets the certificate of the moment."""
+        from runtime.certs import CertificateError  # noqa: PLC0415  # only TLS needs cryptography, which takes long
+        from runtime.servingtls import ServingTls  # noqa: PLC0415
+
         tls = ServingTls()
         try:
             tls.install(_read("cert", files.certificate), _read("key", files.key), _read("CA", files.ca))
@@ -117,6 +122,8 @@ class Endpoints:
 
 async def _follow(tls: ServingTls, files: TlsFiles) -> None:
     """Serve what the files come to hold. A pair that doesn't fit leaves the old one in place."""
+    from runtime.certs import CertificateError  # noqa: PLC0415  # as above
+
     certificate, key, ca = Path(files.certificate), Path(files.key), Path(files.ca)
     async with aclosing(follow((certificate, key, ca))) as changes:
         async for contents in changes:

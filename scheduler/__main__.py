@@ -13,10 +13,8 @@ from runtime import log as logs
 from runtime import options
 from runtime.flags import exit_invalid
 from runtime.manager import Ending, Endings, Manager
-from scheduler.dump import replay
 from scheduler.options import PROGRAM, feature_gates, parser
 from scheduler.process import Process
-from scheduler.simulate import command as simulate
 
 WITHOUT_ELECTION = Ending(1, "finished without leader elect")
 """compat: SCHED-1"""
@@ -27,10 +25,15 @@ REPLAY, SIMULATE = "replay", "simulate"
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run until a signal; gives the exit code."""
     words = sys.argv[1:] if arguments is None else arguments
+    # Imported where they are asked for: a scheduler that starts needs neither.
     if words[:1] == [REPLAY]:
+        from scheduler.dump import replay  # noqa: PLC0415
+
         return replay.main(words[1:])
     if words[:1] == [SIMULATE]:
-        return simulate.main(words[1:])
+        from scheduler.simulate import command  # noqa: PLC0415
+
+        return command.main(words[1:])
     gates = feature_gates()
     flags = parser(gates).parse(words)
     election = options.election_options(flags)
