@@ -187,13 +187,12 @@ class Cluster:
             new.account = new.account + job.account
 
     def remove_job(self, job_id: str) -> None:
-        """Forget a job that has neither PodGroup nor tasks; one that has is kept."""
+        """Forget a job that has neither PodGroup nor tasks; one that has is kept. That it is gone is a change, too."""
         job = self.jobs.get(job_id)
         if job is None or job.tasks or job.pod_group is not None:
             return
         self.set_job_queue(job, "")
         del self.jobs[job_id]
-        self.changed_jobs.discard(job_id)
 
     # Tasks.
 

@@ -10,11 +10,14 @@ import pytest
 from generated.core.v1 import Node, Pod
 from generated.scheduling.v1 import PriorityClass
 from generated.scheduling.v1beta1 import PodGroup, Queue
+from scheduler.actions import BUILT_IN as ACTIONS
 from scheduler.cache.facts import Facts
 from scheduler.cache.shapes import Shapes
 from scheduler.cache.translate import status_of, task_of
+from scheduler.cycle import run_cycle
 from scheduler.state.cluster import Cluster
 from scheduler.state.status import Status
+from tests.unit.scheduler.build import memory_of
 
 
 def pod(name: str = "g-w-0", **rest: Any) -> Pod:
@@ -235,3 +238,26 @@ def test_a_heartbeat_of_a_node_is_no_change() -> None:
     assert made.cluster.version == version
     made.apply(("Node", node(), node(cpu="8")))
     assert made.cluster.version > version
+
+
+@pytest.mark.parametrize("phase", ["Pending", "Inqueue"])
+@pytest.mark.parametrize("is_group_first", [False, True])
+def test_a_waiting_job_that_is_deleted_between_two_cycles_stops_nobody(
+    phase: str, is_group_first: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    made = facts()
+    memory = memory_of(made.cluster)
+    waiting = group("large", phase, minMember=9, queue="default")
+    made.apply(("PodGroup", None, waiting))
+    made.apply(("Pod", None, pod()))
+    run_cycle(made.cluster, memory, ACTIONS, uid="1", now=1.0)
+    gone = [("PodGroup", waiting, None), ("Pod", pod(), None)]
+    for change in gone if is_group_first else reversed(gone):
+        made.apply(change)
+    run_cycle(made.cluster, memory, ACTIONS, uid="2", now=2.0)
+
+    made.apply(("PodGroup", None, group("small", "Inqueue", minMember=1, queue="default")))
+    made.apply(("Pod", None, pod("g-w-1")))
+    result = run_cycle(made.cluster, memory, ACTIONS, uid="3", now=3.0)
+    assert [decision.task.name for decision in result.decisions] == ["g-w-1"]
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]
