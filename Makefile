@@ -40,7 +40,9 @@ env: $(READY) ## Make the virtual environment in .venv with the locked dependenc
 $(READY): hack/requirements/dev.txt
 	$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit(f"Python 3.11 or newer is needed, this is {sys.version.split()[0]}; set PYTHON=...")'
 	$(PYTHON) -m venv $(VENV)
+	@echo "installing the locked dependencies into $(VENV): a minute or two"
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r hack/requirements/dev.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --editable .
 	touch $@
 
 .PHONY: binaries
@@ -98,7 +100,7 @@ run: binaries ## Show two gang jobs at work on a local control plane (ARGS=--exi
 
 .PHONY: up
 up: binaries ## Start a local control plane with simulated nodes
-	$(PY) -m cluster up $(ARGS)
+	$(PY) -m cluster up $(if $(ARGS),$(ARGS),--nodes 10)
 
 .PHONY: down
 down: env ## Stop it

@@ -31,6 +31,8 @@ GROUPS = "/apis/scheduling.volcano.sh/v1beta1/namespaces/default/podgroups"
 QUEUES = "/apis/scheduling.volcano.sh/v1beta1/queues"
 SAMPLE = ROOT / "hack" / "samples" / "jobs.yaml"
 NAMESPACE = "volcano-system"
+SHOWN_LINES = 20
+"""Of the log of a component that failed."""
 LIMIT = 180.0
 """Seconds after which the sample counts as stuck."""
 INTERRUPTED = 130
@@ -44,7 +46,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if options.nodes < 1:
         parser.error("--nodes: the sample needs at least one node")
-    signal.signal(signal.SIGTERM, _interrupt)  # so that it cleans up as at Ctrl-C
+    for number in (signal.SIGTERM, signal.SIGINT):  # a shell's background jobs are started with SIGINT ignored
+        signal.signal(number, _interrupt)  # so that it cleans up as at Ctrl-C
     try:
         return _on_a_plane(options)
     except KeyboardInterrupt:
@@ -84,18 +87,16 @@ def _run(plane: ControlPlane, directory: Path, *, stays: bool) -> int:
             ),
         ]
         _submit(plane)
-        finished = _follow(plane)
+        finished = _follow(plane, components)
         if stays and finished:
-            _invite(plane, metrics)
+            _invite(plane, metrics, components)
         return 0 if finished else 1
     finally:
         for component in components:
-            component.terminate()
-        for component in components:
-            component.wait(30)
+            component.end()
 
 
-def _start_webhooks(plane: ControlPlane, directory: Path) -> subprocess.Popen[bytes]:
+def _start_webhooks(plane: ControlPlane, directory: Path) -> _Component:
     """The webhook manager, ready to answer: from then on the API server asks it about every job and queue."""
     port, health = choose(2)
     plane.api.create("/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
@@ -113,8 +114,8 @@ def _start_webhooks(plane: ControlPlane, directory: Path) -> subprocess.Popen[by
     configurations = yaml.safe_load_all((ROOT / "config" / "webhooks" / "manifests.yaml").read_text())
     plane.apply_webhooks(filter(None, configurations), f"https://localhost:{port}", b"")
     if not wait_until(lambda: _is_ready(health), LIMIT):
-        process.terminate()
-        raise SystemExit("the webhook manager did not get ready: see its log")
+        process.end()
+        raise SystemExit(f"the webhook manager did not get ready:\n{process.tail()}")
     return process
 
 
@@ -129,12 +130,34 @@ def _is_ready(port: int) -> bool:
         connection.close()
 
 
-def _start(module: str, plane: ControlPlane, directory: Path, *flags: str) -> subprocess.Popen[bytes]:
+class _Component:
+    """One of our processes."""
+
+    def __init__(self, name: str, command: Sequence[str], log: Path) -> None:
+        self._name = name
+        self._log = log
+        with log.open("wb") as output:
+            self._process = subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=output)
+
+    def check(self) -> None:
+        """Raises SystemExit when it has ended."""
+        if (code := self._process.poll()) is not None:
+            raise SystemExit(f"{self._name} ended with exit code {code}; its last lines:\n{self.tail()}")
+
+    def tail(self) -> str:
+        """The end of its log."""
+        return "\n".join(self._log.read_text(errors="replace").splitlines()[-SHOWN_LINES:])
+
+    def end(self) -> None:
+        self._process.terminate()
+        self._process.wait(30)
+
+
+def _start(module: str, plane: ControlPlane, directory: Path, *flags: str) -> _Component:
     log = directory / f"{module}.log"
     _say(f"{module}: log in {log}")
     command = [sys.executable, "-m", module, "--kubeconfig", str(plane.kubeconfig), "-v=2", *flags]
-    with log.open("wb") as output:
-        return subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=output)
+    return _Component(module, command, log)
 
 
 def _submit(plane: ControlPlane) -> None:
@@ -154,11 +177,17 @@ def _wait_for_queue(plane: ControlPlane) -> None:
     raise SystemExit("the default queue did not open: see the logs named above")
 
 
-def _follow(plane: ControlPlane) -> bool:
-    """Show the jobs until all are finished; whether they finished as they should."""
+def _follow(plane: ControlPlane, components: Sequence[_Component]) -> bool:
+    """
+    Show the jobs until all are finished; whether they finished as they should.
+
+    Raises SystemExit when a component has ended.
+    """
     display = _Display()
     until = time.monotonic() + LIMIT
     while time.monotonic() < until:
+        for component in components:
+            component.check()
         jobs = plane.api.get(JOBS)["items"]
         display.show(_rows(jobs, plane.api.get(GROUPS)["items"]))
         phases = {job["metadata"]["name"]: _phase(job) for job in jobs}
@@ -168,7 +197,9 @@ def _follow(plane: ControlPlane) -> bool:
         if any(phase in {"Failed", "Terminated", "Aborted"} for phase in phases.values()):
             break
         time.sleep(0.3)
-    _say("the sample did not finish as it should")
+    _say("the sample did not finish as it should; the last lines of the logs:")
+    for component in components:
+        _say(component.tail())
     return False
 
 
@@ -229,7 +260,7 @@ class _Display:
         self._drawn = len(rows)
 
 
-def _invite(plane: ControlPlane, metrics: int) -> None:
+def _invite(plane: ControlPlane, metrics: int, components: Sequence[_Component]) -> None:
     vcctl = Path(sys.executable).with_name("vcctl")
     _say("the control plane stays until Ctrl-C; go on in another terminal:")
     print(f"  export KUBECONFIG={plane.kubeconfig}")
@@ -239,7 +270,9 @@ def _invite(plane: ControlPlane, metrics: int) -> None:
     print(f"  {vcctl if vcctl.exists() else f'{sys.executable} -m cli'} job view -N first")
     print(f"  curl http://127.0.0.1:{metrics}/explain/default/NAME-OF-A-PODGROUP", flush=True)
     while True:
-        time.sleep(3600)
+        for component in components:
+            component.check()
+        time.sleep(1)
 
 
 def _say(line: str) -> None:
