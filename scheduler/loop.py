@@ -145,6 +145,7 @@ class Scheduler:
         try:
             while not stop.is_set():
                 self._wake.clear()
+                self.facts.follows_phases = not ready.is_set()
                 self.drain()
                 if self._halting.is_set():
                     self.questions.refuse("this scheduler is ending")

@@ -30,7 +30,7 @@ from runtime.manager import Manager
 from runtime.runnables import Runnable, Stage, threaded
 from runtime.wire import ObjectReference
 from scheduler.cache.facts import Facts
-from scheduler.cache.feed import feed
+from scheduler.cache.feed import Forgetting, feed
 from scheduler.cache.gates import GateRemovals
 from scheduler.cache.queues import ensure
 from scheduler.cache.queuewriter import QueueWriter
@@ -114,6 +114,8 @@ class Process:
         )
         self.queue_writer = QueueWriter(clients, period=flags.schedule_period, clock=time.monotonic)
         self.informers = feed(connection.informers, self.scheduler.push, self._kinds(facts), selection)
+        for kind in ("Pod", "PodGroup"):
+            self.informers[kind].add_handler(Forgetting(self.writers.forget))
         self._hand_over(manager, configurations, clients)
 
     def _configurations(self, connection: Connection) -> Configurations:

@@ -6,16 +6,18 @@ Waiting uses up no retry: the job stays as it is, says why, and goes on when wha
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection
 from typing import Final, NamedTuple
 
 from api import names
+from api.dependencies import lacking, pods_needed
 from api.jobs import find_task, queue_of
 from controllers.job.counts import RUNNING, SUCCEEDED, task_of
 from controllers.job.plugins import unknown_plugin
 from controllers.job.volumes import is_generated
 from controllers.job.world import World
-from generated.batch.v1alpha1 import Iteration, TaskSpec
+from generated.batch.v1alpha1 import Iteration
 from generated.core.v1 import Pod
 
 Reason = names.JobStateReason
@@ -64,32 +66,21 @@ def obstacle(world: World) -> Obstacle | None:
 
 def unready(world: World, tasks: Collection[str]) -> Unready:
     """Those of the tasks that depend on others which aren't ready."""
+    spec = world.job.spec
+    dependent = [task for name in sorted(tasks) if (task := find_task(spec, name)) and task.depends_on is not None]
+    if not dependent:
+        return Unready(frozenset())
+    needed: dict[str, int] = {}
+    for task in spec.tasks:
+        needed.setdefault(task.name, pods_needed(task.replicas, task.min_available))
+    ready = Counter(task_of(pod) for pod in world.pods.values() if _is_pod_ready(pod))
     waiting: dict[str, tuple[str, ...]] = {}
-    for name in sorted(tasks):
-        task = find_task(world.job.spec, name)
-        if task is not None and (lacking := _lacking(world, task)):
-            waiting[name] = lacking
-    parts = [f"task {name} waits for {', '.join(lacking)}" for name, lacking in waiting.items()]
+    for task in dependent:
+        depends = task.depends_on
+        if depends and (found := lacking(depends.name, needed, ready, is_any=depends.iteration == Iteration.ANY)):
+            waiting[task.name] = found
+    parts = [f"task {name} waits for {', '.join(found)}" for name, found in waiting.items()]
     return Unready(frozenset(waiting), "; ".join(parts))
-
-
-def _lacking(world: World, task: TaskSpec) -> tuple[str, ...]:
-    """The dependencies that keep a task waiting."""
-    depends = task.depends_on
-    if depends is None:
-        return ()
-    lacking = tuple(name for name in depends.name if not _is_ready(world, name))
-    if depends.iteration == Iteration.ANY and len(lacking) < len(depends.name):
-        return ()
-    return lacking
-
-
-def _is_ready(world: World, name: str) -> bool:
-    task = find_task(world.job.spec, name)
-    if task is None:
-        return False
-    needed = min(task.replicas, task.replicas if task.min_available is None else task.min_available)
-    return sum(_is_pod_ready(pod) for pod in world.pods.values() if task_of(pod) == name) >= needed
 
 
 def _is_pod_ready(pod: Pod) -> bool:

@@ -155,7 +155,9 @@ class OnPodGroup:
         self._reader = reader
 
     def on_add(self, obj: PodGroup, initial: bool) -> None:  # noqa: FBT001  # as Handler
-        """The job itself made it, or is looked at when this process starts."""
+        """The job made it itself; but after an outage it may be let in already when it is first seen."""
+        if not initial and obj.status.phase not in {"", PodGroupPhase.PENDING}:
+            self._note(_job_of(obj), SYNC, 0)
 
     def on_update(self, old: PodGroup, new: PodGroup) -> None:
         if old.status.phase != new.status.phase:

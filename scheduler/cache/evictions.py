@@ -17,7 +17,8 @@ from generated.apply.meta.v1 import ObjectMeta
 from generated.core.v1 import PODS
 from generated.scheduling.v1beta1 import POD_GROUPS
 from runtime import timestamps
-from runtime.errors import ApiError, Conflict, ConnectionFailed, NotFound
+from runtime.errors import ApiError, Conflict, NotFound
+from runtime.failures import OUTAGES
 from runtime.patches import StrategicPatch
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class Evictions:
         except (NotFound, Conflict) as gone:
             # Gone already, or another pod has its name now.
             log.info("victim is gone pod=%s error=%s", task.key, gone)
-        except (ApiError, ConnectionFailed) as error:
+        except (ApiError, *OUTAGES) as error:
             log.warning("eviction failed pod=%s reason=%s error=%s", task.key, decision.reason, error)
             self._failed(task.uid)
         else:

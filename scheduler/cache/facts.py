@@ -46,6 +46,8 @@ class Facts:
         self.cluster = cluster
         self._names = frozenset(scheduler_names)
         self._default_queue = default_queue
+        self.follows_phases = False
+        """Whether another scheduler gives PodGroups their phases: so it is until this one leads."""
         self._shapes = Shapes()
         self._classes: dict[str, PriorityClass] = {}
         self._appliers: dict[str, Callable[[Any, Any], None]] = {
@@ -143,7 +145,7 @@ class Facts:
             return
         warn_of_policies(old, new)
         job = self.cluster.job(job_id)
-        if job.uid != new.metadata.uid:
+        if job.uid != new.metadata.uid or self.follows_phases:
             # Afterwards the phase is this scheduler's own word, and what comes back is an echo of it.
             job.phase = new.status.phase
         job.pod_group, job.uid, job.created = new, new.metadata.uid, unix_seconds(new.metadata)

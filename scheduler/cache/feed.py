@@ -75,6 +75,22 @@ class _Handler:
         self.push((self.kind, obj, None))
 
 
+class Forgetting:
+    """Tells the uids of objects that are gone to whoever keeps something by them."""
+
+    def __init__(self, forget: Callable[[str], None]) -> None:
+        self._forget = forget
+
+    def on_add(self, obj: Any, initial: bool) -> None:  # noqa: FBT001  # as Handler
+        """Nothing is kept yet."""
+
+    def on_update(self, old: Any, new: Any) -> None:
+        """It is still there."""
+
+    def on_delete(self, obj: Any) -> None:
+        self._forget(obj.metadata.uid)
+
+
 class _PodHandler(Filtered[Pod]):
     """A pod that is gone always passes: what is known of it may be older than what made it ours."""
 

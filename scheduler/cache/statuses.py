@@ -67,6 +67,23 @@ class _Told:
     at: float
 
 
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What becomes of a status that was offered."""
+
+    is_news: bool = False
+    """It says something that was not said yet."""
+    is_first: bool = False
+    """Somebody must begin to write: nobody is at it."""
+    wait: float = 0.0
+    """Seconds after which it is to be offered again, since it differs from the last one in numbers only."""
+
+
+def _patience(told_at: float, now: float) -> float:
+    """Seconds for which numbers alone are no news; none when the clock was set back."""
+    return max(0.0, PATIENCE - (now - told_at)) if now >= told_at else 0.0
+
+
 class GroupStatuses:
     """Per PodGroup (by uid): what was told, and a queue of what is to be told."""
 
@@ -74,22 +91,23 @@ class GroupStatuses:
         self._told: dict[str, _Told] = {}
         self._waiting: dict[str, deque[GroupStatus]] = {}
 
-    def offer(self, uid: str, status: GroupStatus, now: float) -> bool:
-        """Take in a status; whether there is something to write for this PodGroup now. `now` in seconds."""
+    def offer(self, uid: str, status: GroupStatus, now: float) -> Offer:
+        """Take in a status. `now` in seconds."""
         waiting = self._waiting.get(uid)
         if waiting:
+            is_news = waiting[-1] != status
             if waiting[-1].phase == status.phase:
                 waiting.pop()
             waiting.append(status)
-            return False
+            return Offer(is_news=is_news)
         told = self._told.get(uid)
         if told is not None:
             if told.status == status:
-                return False
-            if told.status.gist == status.gist and now - told.at < PATIENCE:
-                return False
+                return Offer()
+            if told.status.gist == status.gist and (pause := _patience(told.at, now)):
+                return Offer(wait=pause)
         self._waiting[uid] = deque((status,))
-        return True
+        return Offer(is_news=True, is_first=True)
 
     def next(self, uid: str) -> GroupStatus | None:
         """What to write next for a PodGroup; None when nothing waits."""
@@ -107,7 +125,7 @@ class GroupStatuses:
             waiting.popleft()
 
     def forget(self, uid: str) -> None:
-        """The PodGroup is gone."""
+        """The PodGroup is gone, or what it was told is no longer known."""
         self._told.pop(uid, None)
         self._waiting.pop(uid, None)
 
@@ -123,17 +141,24 @@ class TaskStatuses:
     def __init__(self) -> None:
         self._told: dict[str, tuple[str, str, str | None, float]] = {}
 
-    def offer(self, found: TaskOutcome, now: float) -> bool:
+    def offer(self, found: TaskOutcome, now: float) -> Offer:
         """Whether a pod must hear this; remembers it as told."""
         uid = found.task.uid
         told = self._told.get(uid)
         if told is not None:
             reason, message, nominated, at = told
-            same = (reason, nominated) == (found.reason, found.nominated)
-            if same and (message == found.message or (gist(message) == gist(found.message) and now - at < PATIENCE)):
-                return False
+            if (reason, nominated) == (found.reason, found.nominated):
+                if message == found.message:
+                    return Offer()
+                if gist(message) == gist(found.message) and (pause := _patience(at, now)):
+                    return Offer(wait=pause)
         self._told[uid] = (found.reason, found.message, found.nominated, now)
-        return True
+        return Offer(is_news=True, is_first=True)
+
+    def holds(self, found: TaskOutcome) -> bool:
+        """Whether this is still the last word."""
+        told = self._told.get(found.task.uid)
+        return told is not None and told[:3] == (found.reason, found.message, found.nominated)
 
     def forget(self, uid: str) -> None:
         """The pod found its place, is gone, or could not be told."""

@@ -14,17 +14,21 @@ from typing import TYPE_CHECKING, Any
 
 from api import names
 from generated.apply.core import v1 as core_apply
+from generated.apply.meta.v1 import ObjectMeta
 from generated.apply.scheduling import v1beta1 as apply
 from generated.core.v1 import PODS
 from generated.scheduling.v1beta1 import POD_GROUPS, PodGroupPhase
 from runtime import timestamps
-from runtime.errors import ApiError, Conflict, ConnectionFailed, NotFound
+from runtime.errors import ApiError, Conflict, NotFound
+from runtime.failures import OUTAGES
 from runtime.patches import MergePatch, StrategicPatch
 from runtime.rbac import Rule
 from scheduler.cache.evictions import Evictions
+from scheduler.cache.later import Later
 from scheduler.cache.statuses import GroupStatus, GroupStatuses, TaskStatuses
 from scheduler.decisions import Bind, Evict
 from scheduler.messages import READY
+from scheduler.outcome import JobOutcome, TaskOutcome
 from scheduler.publishing import BIND, BOUND, PRE_BOUND, observe_stage, observe_task
 
 if TYPE_CHECKING:
@@ -32,7 +36,6 @@ if TYPE_CHECKING:
     from generated.scheduling.v1beta1 import PodGroup
     from runtime.events import EventRecorder
     from scheduler.cycle import Result
-    from scheduler.outcome import JobOutcome, TaskOutcome
     from scheduler.state.task import Task
 
 log = logging.getLogger(__name__)
@@ -45,7 +48,7 @@ RULES = (
 )
 BIND_WORKERS = 96
 STATUS_WORKERS = 16
-_EXPECTED = (ApiError, ConnectionFailed)
+_EXPECTED = (ApiError, *OUTAGES)
 
 
 class Writers:
@@ -77,6 +80,11 @@ class Writers:
         self._tasks = TaskStatuses()
         self._pod_groups: dict[str, PodGroup] = {}
         self._refusals: dict[str, str] = {}
+        self._later = Later()
+        self._offered: dict[str, JobOutcome | TaskOutcome] = {}
+        """By uid: what waits for its time."""
+        self._telling: dict[str, asyncio.Future[bool]] = {}
+        """Conditions of pods on their way, by uid."""
         self.bound = 0
         """Binds that the server accepted."""
         self.running = 0
@@ -85,7 +93,7 @@ class Writers:
     @property
     def owed(self) -> int:
         """Writes that are waiting or under way."""
-        return self._binds.qsize() + self._others.qsize() + self.running
+        return self._binds.qsize() + self._others.qsize() + self.running + len(self._later)
 
     async def run(self) -> None:
         """Write until cancelled."""
@@ -122,17 +130,34 @@ class Writers:
                 self._others.put_nowait(_bound_to(self._evictions.evict, decision))
         for lapse in result.outcome.lapses:
             self._evictions.tell(lapse)
-        now = self._clock()
         for job in result.outcome.jobs:
-            self._tell_group(job, now)
+            self._tell_group(job)
         for task in result.outcome.tasks:
-            if self._tasks.offer(task, now):
-                self._others.put_nowait(_bound_to(self._tell_pod, task))
+            self._offer_task(task)
+
+    def forget(self, uid: str) -> None:
+        """A pod or a PodGroup is gone."""
+        self._tasks.forget(uid)
+        self._groups.forget(uid)
+        self._later.forget(uid)
+        self._offered.pop(uid, None)
+        self._pod_groups.pop(uid, None)
+        self._refusals.pop(uid, None)
 
     # Binds.
 
     async def _bind(self, bind: Bind) -> None:
+        try:
+            await self._post(bind)
+        except Exception:
+            self._unbound(bind.task.uid)  # whatever it was, the pod must not wait for its node for ever
+            raise
+
+    async def _post(self, bind: Bind) -> None:
         task = bind.task
+        telling = self._telling.get(task.uid)
+        if telling is not None:  # a condition that arrived after the binding would say that the pod has no node
+            await asyncio.wait((telling,))
         begun = self._clock()
         observe_task(task, PRE_BOUND, begun)
         try:
@@ -178,19 +203,43 @@ class Writers:
 
     # Statuses.
 
-    def _tell_group(self, found: JobOutcome, now: float) -> None:
+    def _tell_group(self, found: JobOutcome) -> None:
         group = found.job.pod_group
         if group is None:
             return
         uid = group.metadata.uid
         self._pod_groups[uid] = group
         self._tell_refusal(uid, group, found.refusal)
-        if self._groups.offer(uid, GroupStatus.of(found), now):
+        offer = self._groups.offer(uid, GroupStatus.of(found), self._clock())
+        if offer.wait:
+            self._offered[uid] = found
+            self._later.after(uid, offer.wait, self._offer_again)
+        if offer.is_first:
             self._others.put_nowait(_bound_to(self._write_group, uid))
+        if offer.is_news:
+            self._offered.pop(uid, None)
             if found.event:
                 self._events.warning(POD_GROUPS, group, names.PodGroupReason.UNSCHEDULABLE, found.event)
             elif found.phase == PodGroupPhase.RUNNING:
                 self._events.normal(POD_GROUPS, group, names.PodGroupReason.SCHEDULED, READY)
+
+    def _offer_again(self, uid: str) -> None:
+        """The time of a text has come that differs from the last one in its numbers only."""
+        found = self._offered.pop(uid, None)
+        if isinstance(found, JobOutcome):
+            self._tell_group(found)
+        elif found is not None:
+            self._offer_task(found)
+
+    def _offer_task(self, found: TaskOutcome) -> None:
+        uid = found.task.uid
+        offer = self._tasks.offer(found, self._clock())
+        if offer.wait:
+            self._offered[uid] = found
+            self._later.after(uid, offer.wait, self._offer_again)
+        elif offer.is_news:
+            self._offered.pop(uid, None)
+            self._others.put_nowait(_bound_to(self._tell_pod, found))
 
     def _tell_refusal(self, uid: str, group: PodGroup, refusal: str) -> None:
         """Say why a job is not let into its queue, once for each reason."""
@@ -203,32 +252,57 @@ class Writers:
     async def _write_group(self, uid: str) -> None:
         while (status := self._groups.next(uid)) is not None:
             group = self._pod_groups[uid]
-            body = apply.PodGroup(status=_group_status(group, status, timestamps.now(self._clock)))
+            body = apply.PodGroup(
+                metadata=ObjectMeta(uid=uid), status=_group_status(group, status, timestamps.now(self._clock))
+            )
             try:
                 stored = await self._clients.scheduling_v1beta1.pod_groups.patch(
                     group.metadata.name, group.metadata.namespace, MergePatch(body)
                 )
-            except NotFound:
-                self._groups.forget(uid)
+            except (NotFound, Conflict):  # gone, or another one has its name
+                self.forget(uid)
                 return
             except _EXPECTED as error:
+                # It is offered no second time, so it waits here until it can be written.
                 log.warning(
-                    "status not written podgroup=%s/%s error=%s", group.metadata.namespace, group.metadata.name, error
-                )
-                self._groups.forget(uid)
+                    "status not written yet podgroup=%s/%s error=%s",
+                    group.metadata.namespace, group.metadata.name, error,
+                )  # fmt: skip
+                self._later.again(uid, self._write_again)
                 return
+            self._later.succeeded(uid)
             self._pod_groups[uid] = stored
             self._groups.written(uid, status, self._clock())
 
+    def _write_again(self, uid: str) -> None:
+        self._others.put_nowait(_bound_to(self._write_group, uid))
+
     async def _tell_pod(self, found: TaskOutcome) -> None:
-        pod = found.task.pod
-        if pod is None:
-            return
-        self._events.warning(PODS, pod, names.PodReason.FAILED_SCHEDULING, found.message)
-        if not await self._set_condition(found.task, found.reason, found.message, found.nominated):
-            self._tasks.forget(found.task.uid)
+        pod, uid = found.task.pod, found.task.uid
+        if pod is None or not self._tasks.holds(found):
+            return  # it was bound meanwhile, or there is a newer word
+        if found is not self._offered.get(uid):
+            self._events.warning(PODS, pod, names.PodReason.FAILED_SCHEDULING, found.message)
+        writing = asyncio.ensure_future(self._set_condition(found.task, found.reason, found.message, found.nominated))
+        self._telling[uid] = writing
+        try:
+            is_written = await writing
+        finally:
+            del self._telling[uid]
+        if is_written:
+            self._later.succeeded(uid)
+            self._offered.pop(uid, None)
+        elif self._tasks.holds(found):
+            self._offered[uid] = found
+            self._later.again(uid, self._tell_again)
+
+    def _tell_again(self, uid: str) -> None:
+        found = self._offered.get(uid)
+        if isinstance(found, TaskOutcome):
+            self._others.put_nowait(_bound_to(self._tell_pod, found))
 
     async def _set_condition(self, task: Task, reason: str, message: str, nominated: str | None) -> bool:
+        """Write a pod's condition; False when that must be tried again."""
         condition = core_apply.PodCondition(
             type="PodScheduled",
             status="False",
@@ -242,8 +316,11 @@ class Writers:
             status.nominated_node_name = nominated
         try:
             await self._clients.core_v1.pods.patch_status(
-                task.name, task.namespace, StrategicPatch(core_apply.Pod(status=status))
-            )
+                task.name, task.namespace,
+                StrategicPatch(core_apply.Pod(metadata=ObjectMeta(uid=task.uid), status=status)),
+            )  # fmt: skip
+        except (NotFound, Conflict):
+            return True  # gone, or another one has its name
         except _EXPECTED as error:
             log.info("condition not written pod=%s error=%s", task.key, error)
             return False

@@ -32,15 +32,27 @@ def test_the_built_in_default_has_two_tiers_and_no_warnings() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "failed to find Action "),
+        ("", "^failed to find Action : the configuration is empty, name the actions of a cycle under actions$"),
+        ("tiers: []", "^failed to find Action : actions is missing$"),
+        (
+            "acitons: allocate",
+            r"^failed to find Action : actions is missing, acitons is no known key: did you mean actions\?$",
+        ),
+        ("actions:", "^failed to find Action : actions is empty, name the actions of a cycle$"),
+        ("actions: ' , '", "^failed to find Action : actions is empty"),
         ("actions: 5", "failed to find Action 5"),
-        ('actions: "allocate,"', "failed to find Action "),
-        ('actions: "allocate, fly"', "failed to find Action fly"),
+        ('actions: "allocate,"', "^failed to find Action : actions has a comma without a name beside it$"),
+        ('actions: "allocate, fly"', "^failed to find Action fly$"),
+        ("actions: alocate", r"^failed to find Action alocate, did you mean allocate\?$"),
+        ("actions: Enqueue, allocate", r"^failed to find Action Enqueue, did you mean enqueue\?$"),
         ("- a", "the top level is a list, a mapping is needed"),
         ("actions: [allocate]", "actions is a list, a comma-separated text is needed"),
         ("actions: allocate\ntiers: 3", "tiers is a int, a list is needed"),
         ("actions: allocate\ntiers:\n- plugins: gang", r"tiers\[0\].plugins is a text, a list is needed"),
-        ("actions: allocate\ntiers:\n\t- plugins: []", "not YAML"),
+        (
+            "actions: allocate\ntiers:\n\t- plugins: []",
+            r"^not YAML: line 3, column 1: while scanning for the next token found character '\\t' that cannot start any token$",
+        ),
         (
             "actions: allocate\ntiers:\n- plugins:\n  - name: gang\n    enableJobOrder: maybe",
             r"tiers\[0\].plugins\[0\].enableJobOrder is 'maybe', true or false is needed",
@@ -98,6 +110,9 @@ def test_only_the_first_document_counts_and_of_two_keys_the_last() -> None:
     [
         ("action: x", "action: unknown key has no effect, did you mean actions?"),
         ("budget: x", "budget: unknown key has no effect"),
+        ("teirs: [{plugins: [{name: gang}]}]", "teirs: unknown key has no effect, did you mean tiers?"),
+        ("metric: {}", "metric: unknown key has no effect, did you mean metrics?"),
+        ("configuration: []", "configuration: unknown key has no effect, did you mean configurations?"),
         ("tiers: [{plugin: []}]", "tiers[0].plugin: unknown key has no effect, did you mean plugins?"),
         (
             "tiers: [{plugins: [{name: gang, enablePredicates: true}]}]",
@@ -107,6 +122,23 @@ def test_only_the_first_document_counts_and_of_two_keys_the_last() -> None:
             "tiers: [{plugins: [{name: gang, enabledJobOrder: true}]}]",
             "tiers[0].plugins[0].enabledJobOrder: unknown key has no effect, did you mean enableJobOrder?",
         ),
+        (
+            "tiers: [{plugins: [{name: gnag}]}]",
+            "tiers[0].plugins[0].name: unknown plugin 'gnag' is passed over, did you mean gang?",
+        ),
+        (
+            "tiers: [{plugins: [{name: DRF}]}]",
+            "tiers[0].plugins[0].name: unknown plugin 'DRF' is passed over, did you mean drf?",
+        ),
+        (
+            "tiers: [{plugins: [{name: gang, enablejoborder: true}]}]",
+            "tiers[0].plugins[0].enablejoborder: unknown key has no effect, did you mean enableJobOrder?",
+        ),
+        (
+            "configurations: [{name: premept}]",
+            "configurations[0].name: unknown action 'premept' is passed over, did you mean preempt?",
+        ),
+        ("tiers: [{plugins: [{}]}]", "tiers[0].plugins[0].name: unknown plugin '' is passed over"),
         ("tiers: [{plugins: [{name: fast}]}]", "tiers[0].plugins[0].name: unknown plugin 'fast' is passed over"),
         (
             "tiers: [{plugins: [{name: gang}, {name: gang}]}]",

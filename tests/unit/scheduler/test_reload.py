@@ -16,6 +16,7 @@ from scheduler.reload import Configurations, Loaded
 
 GOOD = "actions: allocate\ntiers: [{plugins: [{name: gang}]}]"
 OTHER = "actions: enqueue, allocate"
+INVALID = "; scheduler configuration {path} is invalid, the last good one stays in effect"
 PLUGIN = (
     "from scheduler.plugin import Plugin\nclass P(Plugin):\n    declares = {}\n    def on_session_open(self, s): ...\n"
 )
@@ -73,9 +74,13 @@ def test_the_file_at_the_start_is_in_effect_and_shown_in_the_log(
             None,
             "Failed to read the Scheduler config in '{path}', using previous configuration: open {path}: no such file",
         ),
-        (b"actions: fly", "Scheduler config actions: fly is invalid: failed to find Action fly"),
-        (b"\xff\xfe", "is invalid: it is not UTF-8"),
-        (b"", "Scheduler config  is invalid: failed to find Action "),
+        (b"actions: fly", f"failed to find Action fly{INVALID}"),
+        (b"\xff\xfe", "it is not UTF-8: "),
+        (b"", "failed to find Action : the configuration is empty"),
+        (
+            b"actions: [",
+            f"not YAML: line 1, column 11: while parsing a flow node expected the node content, but found '<stream end>'{INVALID}",
+        ),
     ],
 )
 def test_a_bad_file_at_the_start_leaves_the_built_in_default_and_is_told(
@@ -88,7 +93,19 @@ def test_a_bad_file_at_the_start_leaves_the_built_in_default_and_is_told(
     assert bench.actions == ("enqueue", "allocate", "backfill")
     assert valid() == 0.0
     assert len(bench.complaints) == 1
-    assert message.format(path=bench.file) in bench.complaints[0]
+    assert bench.complaints[0].startswith(message.format(path=bench.file))
+
+
+def test_the_log_has_the_text_of_a_bad_file_and_the_event_only_what_is_wrong_with_it(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    bench = Bench(tmp_path)
+    text = f"{OTHER}, alocate\nmetrics: {{address: hidden}}"
+    bench.file.write_text(text)
+    bench.configurations.start()
+    reason = "failed to find Action alocate, did you mean allocate?"
+    assert bench.complaints == [f"{reason}{INVALID.format(path=bench.file)}"]
+    assert f"Scheduler config {text} is invalid: {reason}" in [record.getMessage() for record in caplog.records]
 
 
 def test_without_a_path_the_built_in_default_counts_and_nobody_is_troubled(

@@ -85,6 +85,22 @@ def test_the_template_reaches_the_pod_as_it_was_written() -> None:
     assert pod["metadata"]["name"] == "j-t-0"
 
 
+@pytest.mark.parametrize(
+    ("spec", "policy"),
+    [
+        ({"hostNetwork": True}, "ClusterFirstWithHostNet"),
+        ({"hostNetwork": True, "dnsPolicy": ""}, "ClusterFirstWithHostNet"),
+        ({"hostNetwork": True, "dnsPolicy": "Default"}, "Default"),
+        ({"hostNetwork": False}, None),
+        ({}, None),
+    ],
+)
+def test_pods_in_the_network_of_their_node_find_services_even_where_admission_has_not_seen_to_it(
+    spec: dict[str, Any], policy: str | None
+) -> None:
+    assert first(stored({"spec": spec}))["spec"].get("dnsPolicy") == policy
+
+
 def test_own_keys_win_over_the_templates() -> None:
     template = {"metadata": {"labels": {"volcano.sh/job-name": "x"}, "annotations": {"volcano.sh/job-version": "9"}}}
     meta = first(stored(template))["metadata"]

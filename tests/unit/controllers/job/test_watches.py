@@ -312,3 +312,21 @@ def test_a_queue_that_appears_wakes_jobs_that_waited() -> None:
     assert notes.seen == []
     handler.on_add(Queue(metadata=ObjectMeta(name="q")), initial=False)
     assert notes.seen == [(KEY, SYNC, 0)]
+
+
+@pytest.mark.parametrize(
+    ("phase", "initial", "wakes"),
+    [
+        ("Inqueue", False, True),
+        ("Running", False, True),
+        ("Pending", False, False),
+        ("", False, False),
+        ("Inqueue", True, False),
+    ],
+)
+def test_a_group_that_is_first_seen_when_it_is_let_in_already_wakes_its_job(
+    phase: str, initial: bool, wakes: bool
+) -> None:
+    notes = Notes(a_job())
+    OnPodGroup(notes, notes.reader).on_add(a_group(phase), initial=initial)
+    assert notes.seen == ([(KEY, SYNC, 0)] if wakes else [])

@@ -261,3 +261,15 @@ def test_a_waiting_job_that_is_deleted_between_two_cycles_stops_nobody(
     result = run_cycle(made.cluster, memory, ACTIONS, uid="3", now=3.0)
     assert [decision.task.name for decision in result.decisions] == ["g-w-1"]
     assert not [record for record in caplog.records if record.levelname == "ERROR"]
+
+
+def test_a_standby_takes_the_phases_that_another_scheduler_gives() -> None:
+    made = facts()
+    first, second = group("u", "Pending"), group("u", "Running")
+    made.follows_phases = True
+    made.apply(("PodGroup", None, first))
+    made.apply(("PodGroup", first, second))
+    assert made.cluster.jobs["ns/g"].phase == "Running"
+    made.follows_phases = False
+    made.apply(("PodGroup", second, first))
+    assert made.cluster.jobs["ns/g"].phase == "Running"

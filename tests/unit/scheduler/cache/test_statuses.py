@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from scheduler.cache.statuses import PATIENCE, GroupStatus, GroupStatuses, TaskStatuses
+from scheduler.cache.statuses import PATIENCE, GroupStatus, GroupStatuses, Offer, TaskStatuses
 from scheduler.outcome import TaskOutcome
 from scheduler.state.task import Task
 from tests.unit.scheduler.build import shape
@@ -12,12 +12,12 @@ def status(phase: str, message: str = "", session: str = "s1") -> GroupStatus:
 
 def test_a_status_is_written_once_however_often_it_is_offered() -> None:
     statuses = GroupStatuses()
-    assert statuses.offer("u", status("Pending"), 0)
+    assert statuses.offer("u", status("Pending"), 0).is_first
     first = statuses.next("u")
     assert first == status("Pending")
     statuses.written("u", status("Pending") if first is None else first, 0)
     assert statuses.next("u") is None
-    assert not statuses.offer("u", status("Pending", session="s2"), 1)
+    assert statuses.offer("u", status("Pending", session="s2"), 1) == Offer()
     assert statuses.owed == 0
 
 
@@ -25,7 +25,8 @@ def test_what_waits_is_replaced_by_what_is_newer_but_no_phase_is_skipped() -> No
     statuses = GroupStatuses()
     statuses.offer("u", status("Pending"), 0)
     for phase, message in (("Pending", "newer"), ("Inqueue", "a"), ("Inqueue", "b"), ("Running", "")):
-        assert not statuses.offer("u", status(phase, message), 0)
+        assert statuses.offer("u", status(phase, message), 0) == Offer(is_news=True)
+        assert statuses.offer("u", status(phase, message), 0) == Offer()
     written = []
     while (found := statuses.next("u")) is not None:
         written.append((found.phase, found.message))
@@ -39,8 +40,15 @@ def test_a_message_that_differs_only_in_numbers_waits_half_a_minute() -> None:
     first = statuses.next("u")
     assert first is not None
     statuses.written("u", first, 0)
-    assert not statuses.offer("u", status("Inqueue", "4/6 tasks"), PATIENCE - 1)
-    assert statuses.offer("u", status("Inqueue", "4/6 tasks"), PATIENCE)
+    assert statuses.offer("u", status("Inqueue", "4/6 tasks"), PATIENCE - 1) == Offer(wait=1.0)
+    assert statuses.offer("u", status("Inqueue", "4/6 tasks"), PATIENCE).is_first
+
+
+def test_a_clock_that_is_set_back_keeps_no_message_back() -> None:
+    statuses = GroupStatuses()
+    statuses.offer("u", status("Inqueue", "3/6 tasks"), 1000)
+    statuses.written("u", status("Inqueue", "3/6 tasks") if (first := statuses.next("u")) is None else first, 1000)
+    assert statuses.offer("u", status("Inqueue", "4/6 tasks"), 10).is_first
 
 
 def test_a_forgotten_group_starts_anew() -> None:
@@ -48,16 +56,28 @@ def test_a_forgotten_group_starts_anew() -> None:
     statuses.offer("u", status("Running"), 0)
     statuses.forget("u")
     assert statuses.next("u") is None
-    assert statuses.offer("u", status("Running"), 0)
+    assert statuses.offer("u", status("Running"), 0).is_first
 
 
 def test_a_pod_hears_a_reason_once_and_again_when_it_changes() -> None:
     task = Task(uid="u", namespace="ns", name="p", job="", shape=shape())
     statuses = TaskStatuses()
-    assert statuses.offer(TaskOutcome(task, "Unschedulable", "0/3 nodes", ""), 0)
-    assert not statuses.offer(TaskOutcome(task, "Unschedulable", "0/3 nodes", ""), 1)
-    assert not statuses.offer(TaskOutcome(task, "Unschedulable", "0/4 nodes", ""), 2)
-    assert statuses.offer(TaskOutcome(task, "Unschedulable", "0/4 nodes", ""), PATIENCE)
-    assert statuses.offer(TaskOutcome(task, "Schedulable", "0/4 nodes", ""), PATIENCE)
+    assert statuses.offer(TaskOutcome(task, "Unschedulable", "0/3 nodes", ""), 0).is_news
+    assert not statuses.offer(TaskOutcome(task, "Unschedulable", "0/3 nodes", ""), 1).is_news
+    assert not statuses.offer(TaskOutcome(task, "Unschedulable", "0/4 nodes", ""), 2).is_news
+    assert statuses.offer(TaskOutcome(task, "Unschedulable", "0/4 nodes", ""), PATIENCE).is_news
+    assert statuses.offer(TaskOutcome(task, "Schedulable", "0/4 nodes", ""), PATIENCE).is_news
     statuses.forget("u")
-    assert statuses.offer(TaskOutcome(task, "Schedulable", "0/4 nodes", ""), PATIENCE)
+    assert statuses.offer(TaskOutcome(task, "Schedulable", "0/4 nodes", ""), PATIENCE).is_news
+
+
+def test_the_last_word_is_known_until_it_is_forgotten() -> None:
+    task = Task(uid="u", namespace="ns", name="p", job="", shape=shape())
+    statuses, found = TaskStatuses(), TaskOutcome(task, "Unschedulable", "0/3 nodes", "")
+    assert not statuses.holds(found)
+    statuses.offer(found, 0)
+    assert statuses.holds(found)
+    statuses.offer(TaskOutcome(task, "Schedulable", "0/3 nodes", ""), 0)
+    assert not statuses.holds(found)
+    statuses.forget("u")
+    assert not statuses.holds(TaskOutcome(task, "Schedulable", "0/3 nodes", ""))

@@ -10,7 +10,8 @@ import pytest
 
 from generated.core.v1 import PODS
 from generated.fakes.fakes import Fakes
-from runtime.errors import Conflict, ConnectionFailed
+from runtime.errors import Conflict, ConnectionFailed, Forbidden, NotFound, ServerError
+from runtime.lease import LeaseLost
 from runtime.wire import ObjectReference, Status
 from scheduler.cache.writers import Writers
 from scheduler.cycle import Result
@@ -143,20 +144,148 @@ async def test_a_group_hears_its_status_once_by_a_patch_of_the_status_alone() ->
         bench.writers.submit(Result((), Outcome((waiting(),), ())))
     assert bench.writes == ["patch podgroups.scheduling.volcano.sh ns/g"]
     body = bench.fakes.writes[0].body
-    assert list(body) == ["status"]
+    assert body["metadata"] == {"uid": "u"}
+    assert list(body) == ["metadata", "status"]
     assert body["status"]["phase"] == "Pending"
     assert body["status"]["conditions"][0]["transitionID"] == "session-1"
     assert bench.said.lines == ["PodGroup Warning Unschedulable: 1/1 tasks in gang unschedulable: x"]
 
 
-async def test_a_status_that_could_not_be_written_is_offered_again() -> None:
+OUTAGES = [
+    ConnectionFailed("connection refused"),
+    LeaseLost("lost"),
+    ServerError(Status(code=500, message="etcd")),
+    Forbidden(Status(code=403, message="a policy says no")),
+]
+
+
+async def settled(bench: Bench) -> None:
+    """Until nothing waits, timers included."""
+    async with asyncio.timeout(600):
+        while bench.writers.owed:  # nobody tells
+            await asyncio.sleep(0.1)
+
+
+@pytest.mark.virtual_time
+@pytest.mark.parametrize("error", OUTAGES, ids=lambda error: type(error).__name__)
+async def test_a_status_that_could_not_be_written_is_written_later_though_nobody_offers_it_again(
+    error: Exception,
+) -> None:
     bench = Bench()
-    bench.fakes.log.fail(Conflict(Status(code=409, message="busy")), "patch")
+    bench.fakes.log.fail(error, "patch", times=3)
     async with bench.at_work():
         bench.writers.submit(Result((), Outcome((waiting(),), ())))
-        await bench.writers.drain()
+        await settled(bench)
         bench.writers.submit(Result((), Outcome((waiting(),), ())))
-    assert len(bench.writes) == 2
+        await settled(bench)
+    assert len(bench.writes) == 4
+    assert len(bench.said.lines) == 1
+
+
+@pytest.mark.virtual_time
+async def test_no_phase_is_skipped_because_a_write_failed() -> None:
+    bench = Bench()
+    bench.fakes.log.fail(OUTAGES[0], "patch")
+    async with bench.at_work():
+        bench.writers.submit(Result((), Outcome((waiting(),), ())))
+        await asyncio.sleep(0)
+        bench.writers.submit(Result((), Outcome((waiting(phase="Inqueue"),), ())))
+        await settled(bench)
+    assert [write.body["status"]["phase"] for write in bench.fakes.writes] == ["Pending", "Pending", "Inqueue"]
+
+
+@pytest.mark.virtual_time
+@pytest.mark.parametrize("error", [NotFound(Status(code=404)), Conflict(Status(code=409, message="uid"))])
+async def test_a_group_that_is_gone_is_told_nothing_more(error: Exception) -> None:
+    bench = Bench()
+    bench.fakes.log.fail(error, "patch")
+    async with bench.at_work():
+        bench.writers.submit(Result((), Outcome((waiting(),), ())))
+        await settled(bench)
+    assert len(bench.writes) == 1
+
+
+@pytest.mark.virtual_time
+@pytest.mark.parametrize("error", OUTAGES, ids=lambda error: type(error).__name__)
+async def test_a_condition_that_could_not_be_written_is_written_later_and_its_event_sent_once(error: Exception) -> None:
+    bench = Bench()
+    bench.fakes.log.fail(error, "patch", times=2)
+    async with bench.at_work():
+        bench.writers.submit(Result((), Outcome((), (TaskOutcome(task(), "Unschedulable", "full", ""),))))
+        await settled(bench)
+    assert bench.writes == ["patch pods/status ns/g-w-0"] * 3
+    assert len(bench.said.lines) == 1
+
+
+async def test_a_bind_that_finds_the_lease_lost_lets_the_pod_wait_again() -> None:
+    bench = Bench()
+    bench.fakes.log.fail(LeaseLost("lost"), times=None)
+    async with bench.at_work():
+        bench.writers.submit(Result((Bind(task(), "n1", 1),), Outcome()))
+        await asyncio.sleep(0)
+    assert bench.unbound == ["uid-g-w-0"]
+
+
+async def test_a_condition_that_waited_behind_a_bind_is_not_written_any_more() -> None:
+    bench = Bench()
+    waits = TaskOutcome(task(), "Unschedulable", "full", "")
+    bench.writers.submit(Result((), Outcome((), (waits,))))
+    bench.writers.submit(Result((Bind(waits.task, "n1", 1),), Outcome()))
+    async with bench.at_work():
+        await asyncio.sleep(0)
+    assert bench.writes == ["create pods/binding ns/g-w-0"]
+
+
+async def test_a_bind_waits_for_a_condition_on_its_way() -> None:
+    bench = Bench()
+    waits = TaskOutcome(task(), "Unschedulable", "full", "")
+    async with bench.at_work():
+        bench.writers.submit(Result((), Outcome((), (waits,))))
+        while not bench.writers._telling:
+            await asyncio.sleep(0)
+        bench.writers.submit(Result((Bind(waits.task, "n1", 1),), Outcome()))
+    assert bench.writes == ["patch pods/status ns/g-w-0", "create pods/binding ns/g-w-0"]
+
+
+async def test_events_are_sent_though_a_status_write_is_under_way() -> None:
+    bench = Bench()
+    runs = replace(waiting(phase="Running"), event="", condition=Condition("Scheduled", "ready", "", "session-2"))
+    bench.writers.submit(Result((), Outcome((waiting(),), ())))
+    bench.writers.submit(Result((), Outcome((runs,), ())))
+    async with bench.at_work():
+        await asyncio.sleep(0)
+    assert bench.said.lines[1:] == ["PodGroup Normal Scheduled: pod group is ready"]
+
+
+@pytest.mark.virtual_time
+async def test_numbers_alone_are_written_half_a_minute_later() -> None:
+    bench = Bench()
+    loop = asyncio.get_running_loop()
+    begun = loop.time()
+    bench.writers._clock = lambda: 1000.0 + loop.time() - begun
+    async with bench.at_work():
+        for text in ("3/6 tasks", "4/6 tasks", "5/6 tasks"):
+            bench.writers.submit(
+                Result((), Outcome((waiting(text),), (TaskOutcome(task(), "Unschedulable", text, ""),)))
+            )
+            await asyncio.sleep(1)
+        await settled(bench)
+    groups = [write for write in bench.fakes.writes if "podgroups" in str(write)]
+    messages = [write.body["status"]["conditions"][0]["message"] for write in groups]
+    assert messages == ["3/6 tasks", "5/6 tasks"]
+    pods = [write.body["status"]["conditions"][0]["message"] for write in bench.fakes.writes if "pods" in str(write)]
+    assert pods == ["3/6 tasks", "5/6 tasks"]
+
+
+async def test_nothing_is_kept_of_what_is_gone() -> None:
+    bench = Bench()
+    async with bench.at_work():
+        told = (TaskOutcome(task(), "Unschedulable", "full", ""),)
+        bench.writers.submit(Result((), Outcome((replace(waiting(), refusal="full"),), told)))
+    for uid in ("u", "uid-g-w-0"):
+        bench.writers.forget(uid)
+    kept = (bench.writers._pod_groups, bench.writers._refusals, bench.writers._groups._told, bench.writers._tasks._told)
+    assert not any(kept)
 
 
 async def test_a_waiting_pod_hears_why_once() -> None:

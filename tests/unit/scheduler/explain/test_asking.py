@@ -66,7 +66,7 @@ def test_a_question_is_answered_at_once_although_no_cycle_is_due() -> None:
     with running(scheduler):
         answers = [scheduler.questions.ask("ns", "a", PATIENCE) for _ in range(3)]
     assert {answer.summary for answer in answers} == {
-        "1 pod of role w finds no node: needs 1 cpu, the best node n1 has 500m free"
+        "1 pod of role w finds no node: needs 1 cpu, and no node is that large (largest: 500m cpu)"
     }
     assert answers[0].times.actions
     assert len(results) == 1, "questions start no cycle"
@@ -147,7 +147,7 @@ def test_after_a_failure_the_others_are_answered_in_a_sound_session(monkeypatch:
         with pytest.raises(NoAnswer):
             scheduler.questions.ask("ns", "a", PATIENCE)
         answer = scheduler.questions.ask("ns", "b", PATIENCE)
-    assert answer.summary == "1 pod of role w finds no node: needs 1 cpu, the best node n1 has 500m free"
+    assert answer.summary == "1 pod of role w finds no node: needs 1 cpu, and no node is that large (largest: 500m cpu)"
     assert sessions[0] is not sessions[1]
     assert world.cluster.tasks["uid-a-w-0"].node is None
 

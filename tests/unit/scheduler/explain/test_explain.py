@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from api.explanations import lines
 from api.names import QUEUE_ALLOCATION_GATE
 from generated.core.v1 import (
     Affinity,
@@ -23,7 +24,7 @@ from generated.core.v1 import (
     TopologySpreadConstraint,
 )
 from generated.meta.v1 import LabelSelector
-from generated.scheduling.v1beta1 import PodGroupCondition, PodGroupStatus
+from generated.scheduling.v1beta1 import Guarantee, PodGroupCondition, PodGroupStatus
 from scheduler.actions import BUILT_IN as ACTIONS
 from scheduler.cycle import run_cycle
 from scheduler.dump import parts
@@ -52,7 +53,9 @@ def test_the_nearest_node_is_told_in_numbers() -> None:
     world = World()
     world.node("n-1", scalars={GPU: 4000.0})
     world.node("n-3", scalars={GPU: 8000.0})
+    world.node("n-4", scalars={GPU: 8000.0})
     world.running("old", "n-3", gpus(2))
+    world.running("older", "n-4", gpus(8))
     world.gang("a", [("w", 2, gpus(8))])
     answer = explained(world, "a")
     (waiting,) = answer.waiting
@@ -66,6 +69,150 @@ def test_the_nearest_node_is_told_in_numbers() -> None:
     assert answer.needs == [
         f"room for 2 more pods asking for 1 cpu, 1Gi memory and 8 {GPU} each: 2 {GPU} more free on node n-3"
     ]
+
+
+def test_a_pod_that_is_larger_than_every_node_is_told_so() -> None:
+    world = World()
+    for number in range(3):
+        world.node(f"n-{number}", cpu=8000.0)
+    world.gang("a", [("w", 3, shape(cpu=9000.0))])
+    answer = explained(world, "a")
+    (waiting,) = answer.waiting
+    assert waiting.nearest is not None
+    assert waiting.nearest.is_too_small
+    assert waiting.nearest.text == "needs 9 cpu, and no node is that large (largest: 8 cpu)"
+    assert answer.needs == [
+        "a larger node, or pods that ask for less: each needs 9 cpu, and no node is that large (largest: 8 cpu)"
+    ]
+
+
+def test_a_pod_that_no_node_takes_in_all_that_it_asks_for_is_told_of_the_nearest() -> None:
+    world = World()
+    world.node("n-1", cpu=8000.0, memory=1 * GIB)
+    world.node("n-2", cpu=2000.0, memory=8 * GIB)
+    world.gang("a", [("w", 1, shape(cpu=4000.0, memory=4 * GIB))])
+    (need,) = explained(world, "a").needs
+    assert need == (
+        "a larger node, or pods that ask for less: each needs 4 cpu beside the rest, "
+        "and no node is that large (the nearest, n-2, has 2 cpu in all)"
+    )
+
+
+def test_more_pods_than_the_nodes_hold_when_empty_are_told_so() -> None:
+    world = World()
+    world.node("n-1", cpu=4000.0)
+    world.node("n-2", cpu=6000.0)
+    world.gang("a", [("w", 3, shape(cpu=5000.0))])
+    (need,) = explained(world, "a", text=FIVE_PLUGINS).needs
+    assert need == (
+        "room for 2 more pods asking for 5 cpu and 1Gi memory each: 4 cpu more free on node n-2; "
+        "but all nodes together hold 1 such pod at most, even when empty: add nodes"
+    )
+
+
+@pytest.mark.parametrize("phase", ["", "Inqueue"])
+def test_more_than_the_queue_may_ever_hold_is_told_with_what_to_raise(phase: str) -> None:
+    world = World()
+    world.node("n-1", cpu=64000.0)
+    world.queue("q", capability={"cpu": "8"})
+    world.gang("a", [("w", 5, shape(cpu=2000.0))], queue="q", phase=phase, resources={"cpu": "10"})
+    needs = explained(world, "a").needs
+    tail = "ask for 10 cpu, more than queue q may ever hold (8 cpu): raise cpu in spec.capability of queue q, or ask for less"
+    assert f"the pods that it needs {tail}" in needs
+    assert (f"its minResources {tail}" in needs) is (phase == "")
+    assert not [need for need in needs if need.startswith(("room for its minResources", "pods of queue"))]
+
+
+def test_a_queue_above_that_is_too_small_is_the_one_to_raise() -> None:
+    text = DEFAULT.replace("{name: proportion}", "{name: capacity, enableHierarchy: true}")
+    world = World()
+    world.node("n-1", cpu=64000.0)
+    world.queue("root")
+    world.queue("team", parent="root", capability={"cpu": "8"})
+    world.queue("leaf", parent="team")
+    world.gang("a", [("w", 5, shape(cpu=2000.0))], queue="leaf", resources={"cpu": "10"})
+    (first, *_) = explained(world, "a", text=text).needs
+    assert "10 cpu" in first
+    assert "may ever hold (8 cpu)" in first
+    assert "queue team" in first
+
+
+def test_what_others_are_guaranteed_is_told_as_what_is_in_the_way() -> None:
+    world = World()
+    world.node("n-1", cpu=8000.0)
+    world.queue("other", guarantee=Guarantee(resource={"cpu": "4"}))
+    world.queue("q")
+    world.gang("a", [("w", 1, shape())], queue="q", resources={"cpu": "6"})
+    (first, *_) = explained(world, "a").needs
+    assert first.startswith("its minResources ask for 6 cpu, more than queue q may ever hold (4 cpu): ")
+    assert "guaranteed" in first
+
+
+def test_more_than_the_cluster_is_let_in_for_needs_nodes() -> None:
+    world = World()
+    world.node("n-1", cpu=8000.0)
+    world.gang("a", [("w", 10, shape())], resources={"cpu": "10"})
+    (first, *_) = explained(world, "a").needs
+    assert first == (
+        "its minResources ask for 10 cpu, more than the cluster, counted 1.2 times by overcommit, may ever hold"
+        " (9600m cpu): add nodes, or ask for less"
+    )
+
+
+def test_what_will_be_free_one_day_is_waited_for() -> None:
+    world = World()
+    world.node("n-1", cpu=8000.0)
+    world.queue("q", capability={"cpu": "8"})
+    world.gang("old", [("w", 6, shape())], queue="q", phase="Inqueue")
+    cycle(world, memory_of(world.cluster, DEFAULT))
+    world.gang("a", [("w", 4, shape())], queue="q", resources={"cpu": "4"})
+    needs = explained(world, "a").needs
+    assert needs[0] == "room for its minResources (4 cpu) as overcommit counts it"
+
+
+def letting_in(count: int) -> World:
+    """A queue with a running job of two cpu, and jobs that were let in: the first keeps one cpu, the next two, ..."""
+    world = World()
+    world.node("n-1", cpu=100000.0)
+    world.queue("q", capability={"cpu": "30"})
+    world.gang("runs", [("w", 2, shape())], queue="q", phase="Inqueue", resources={"cpu": "2"})
+    cycle(world, memory_of(world.cluster, DEFAULT))
+    for number in range(1, count + 1):
+        world.gang(f"j{number}", [], minimum=1, queue="q", phase="Inqueue", resources={"cpu": str(number)})
+    world.gang("a", [("w", 4, shape())], queue="q", resources={"cpu": "20"})
+    return world
+
+
+@pytest.mark.parametrize(
+    "divider", ["{name: proportion}", "{name: capacity}", "{name: capacity, enableHierarchy: true}"]
+)
+def test_what_is_taken_is_told_by_what_runs_and_for_whom_it_is_kept(divider: str) -> None:
+    world = letting_in(6)
+    world.queue("root")
+    answer = explained(world, "a", text=DEFAULT.replace("{name: proportion}", divider))
+    assert "insufficient cpu (asked 20000.00, taken 23000.00 of 30000.00)" in answer.causes[0].text
+    (taken,) = answer.causes[0].taken
+    assert (taken.resource, taken.used, taken.kept, taken.kept_jobs) == ("cpu", "2", "21", 6)
+    assert [(job.name, job.amount) for job in taken.jobs] == [
+        ("ns/j6", "6"), ("ns/j5", "5"), ("ns/j4", "4"), ("ns/j3", "3"), ("ns/j2", "2"),
+    ]  # fmt: skip
+    assert (
+        "Taken of cpu: 2 used, 21 kept for jobs that were let in and have not started:"
+        " ns/j6 6, ns/j5 5, ns/j4 4, ns/j3 3, ns/j2 2, 1 more"
+    ) in list(lines(msgspec.to_builtins(answer)))
+
+
+def test_in_a_cluster_that_is_promised_all_that_is_taken_is_kept() -> None:
+    world = World()
+    world.node("n-1", cpu=10000.0)
+    world.running("old", "n-1", shape(cpu=2000.0))
+    world.gang("b", [], minimum=1, phase="Inqueue", resources={"cpu": "8"}, queue="other")
+    world.gang("a", [("w", 4, shape())], resources={"cpu": "4"})
+    answer = explained(world, "a")
+    assert answer.causes[0].plugin == "overcommit"
+    assert "taken 8000.00 of 10000.00" in answer.causes[0].text
+    (taken,) = answer.causes[0].taken
+    assert (taken.used, taken.kept, [job.name for job in taken.jobs]) == ("0", "8", ["ns/b"])
 
 
 def test_siblings_are_placed_before_the_nodes_are_counted() -> None:
@@ -98,7 +245,7 @@ def test_filters_are_counted_each_and_by_what_they_alone_refuse() -> None:
     assert nodes.filters[1].reasons == {"node(s) had untolerated taint(s)": 3}
     assert [(lack.resource, lack.nodes, lack.alone) for lack in nodes.insufficient] == [("cpu", 2, 1)]
     assert waiting.nearest is not None
-    assert waiting.nearest.node == "tiny"
+    assert waiting.nearest.node == "free", "tiny would not have room even when empty"
     assert explained(world, "a").needs[-1] == (
         "or 1 node with room that only TaintToleration refuses: node(s) had untolerated taint(s)"
     )
@@ -143,7 +290,10 @@ def test_a_refused_admission_is_told_with_plugin_and_numbers() -> None:
         "insufficient cpu (asked 3000.00, taken 0.00 of 2000.00)"
     )
     assert answer.summary == first.text
-    assert answer.needs[0] == "room for its minResources (3 cpu) as proportion counts it"
+    assert answer.needs[0] == (
+        "its minResources ask for 3 cpu, more than queue q may ever hold (2 cpu): "
+        "raise cpu in spec.capability of queue q, or ask for less"
+    )
     assert answer.queue.capability == {"cpu": "2"}
 
 
@@ -260,6 +410,15 @@ def test_a_gang_that_lacks_pods_says_how_many() -> None:
     assert answer.causes[0].text == ("NotEnoughTasks: Not enough valid tasks for gang-scheduling, valid: 2, min: 5")
     assert answer.needs[0] == "3 more pods that can run"
     assert (answer.gang.min_member, answer.gang.missing, answer.gang.statuses) == (5, 5, {"Pending": 2})
+
+
+def test_a_role_without_any_pod_may_wait_for_others() -> None:
+    world = World()
+    world.node("n-1")
+    world.gang("a", [("m", 1, shape())], minimum=3, phase="Inqueue", role_minimum={"m": 1, "w": 2})
+    assert explained(world, "a").needs[0] == (
+        "2 more pods that can run; no pod exists of task w (2 needed): it may wait for other tasks by dependsOn"
+    )
 
 
 def test_pods_that_are_made_once_the_job_is_let_in_are_not_missed() -> None:
@@ -469,6 +628,17 @@ def test_the_slow_plugin_is_named_and_what_declares_nothing() -> None:
     assert answer.waiting[0].nodes.filters[-1].reasons == {"node(s) are not liked": 1}
 
 
+@pytest.mark.parametrize(("written", "told"), [("Running", "Running"), ("Completed", "Completed"), ("", "Inqueue")])
+def test_the_phase_is_the_one_that_the_server_shows(written: str, told: str) -> None:
+    world = World()
+    world.node("n-1")
+    world.gang("a", [("w", 1, shape())], phase="Inqueue")
+    group = world.cluster.jobs["ns/a"].pod_group
+    assert group is not None
+    world.cluster.jobs["ns/a"].pod_group = msgspec.structs.replace(group, status=PodGroupStatus(phase=written))
+    assert explained(world, "a").phase == told
+
+
 def test_fields_have_their_json_names() -> None:
     world = World()
     world.node("n-1")
@@ -538,5 +708,5 @@ def test_memory_is_named_in_binary_units() -> None:
     world.gang("a", [("w", 1, shape(memory=3 * GIB))])
     assert (
         explained(world, "a").summary
-        == "1 pod of role w finds no node: needs 3Gi memory, the best node n-1 has 2Gi free"
+        == "1 pod of role w finds no node: needs 3Gi memory, and no node is that large (largest: 2Gi memory)"
     )

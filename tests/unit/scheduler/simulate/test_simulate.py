@@ -112,7 +112,7 @@ def test_a_job_that_fits_starts_on_its_nodes(made: Files) -> None:
 def test_a_job_that_waits_is_explained_in_words(made: Files) -> None:
     assert made.run(made.file("a.yaml", node("n1"), node("n2", cpu="6"), job("j", 2, "5"))) == 1
     assert "nothing is decided" in made.out
-    assert "needs 5 cpu, the best node n1 has 4 free" in made.out
+    assert "needs 5 cpu, the best node n2 has 1 free" in made.out
     assert "waits, 0 of 2 pods have a node, 2 needed" in made.out
 
 
@@ -265,6 +265,84 @@ def test_what_a_server_has_of_a_job_is_not_made_again(made: Files) -> None:
     assert sorted(binds(report)) == [("ns/j-w-0", "n1"), ("ns/j-w-1", "n1"), ("ns/j-w-2", "n1")]
 
 
+def staged(least: int | None = None, master: str = "1", replicas: int = 1, **depends: Any) -> dict[str, Any]:
+    """A job of a master and three workers that wait for it."""
+    written = job("j")
+    written["spec"]["tasks"] = [
+        {"name": "master", "replicas": replicas, "template": template(master)},
+        {
+            "name": "worker",
+            "replicas": 3,
+            "template": template("1"),
+            "dependsOn": {"name": ["master"], **depends},
+        },
+    ]
+    if least is not None:
+        written["spec"]["minAvailable"] = least
+    return written
+
+
+def test_a_gang_that_counts_pods_which_wait_for_another_task_waits_and_says_so(made: Files) -> None:
+    path = made.file("a.yaml", node("n1"), staged())
+    code, report = made.report(path)
+    assert (code, binds(report)) == (1, [])
+    (result,) = report["jobs"]
+    assert (result["pods"], result["minMember"]) == (1, 4)
+    (answer,) = report["explanations"]
+    assert answer["summary"] == "the gang counts 3 pods of task worker that wait for task master"
+    assert [cause["kind"] for cause in answer["causes"]][:2] == ["DependencyNotReady", "NotEnoughPods"]
+    assert answer["needs"][0].startswith("minAvailable of the job lowered to at most 1,")
+    assert not answer["canStart"]
+
+
+def test_pods_that_wait_for_another_task_are_made_once_it_runs(made: Files) -> None:
+    code, report = made.report(made.file("a.yaml", node("n1"), staged(1)))
+    assert code == 0
+    assert [[each["pod"] for each in cycle] for cycle in report["cycles"]] == [
+        ["ns/j-master-0"],
+        ["ns/j-worker-0", "ns/j-worker-1", "ns/j-worker-2"],
+    ]
+
+
+@pytest.mark.parametrize(("iteration", "made_at_last"), [("any", True), ("all", False), ("", False)])
+def test_a_task_waits_for_all_or_any_of_the_others(made: Files, iteration: str, made_at_last: bool) -> None:
+    written = staged(1, name=["master", "gone"], iteration=iteration)
+    _, report = made.report(made.file("a.yaml", node("n1"), written))
+    assert (("ns/j-worker-0", "n1") in binds(report)) is made_at_last
+
+
+def test_workers_of_a_master_that_does_not_fit_are_told_beside_it(made: Files) -> None:
+    code, report = made.report(made.file("a.yaml", node("n1"), staged(1, "9")))
+    assert code == 1
+    texts = [cause["text"] for cause in report["explanations"][0]["causes"]]
+    assert texts[-1] == "3 pods of task worker wait for task master"
+    assert any(text.startswith("1 pod of role master finds no node: ") for text in texts)
+
+
+def test_a_running_pod_that_is_not_ready_is_waited_for(made: Files) -> None:
+    owner = exported()[1]["metadata"]["ownerReferences"][0]
+    own = {
+        "apiVersion": "scheduling.volcano.sh/v1beta1",
+        "kind": "PodGroup",
+        "metadata": {"name": "j-u1", "namespace": "ns", "uid": "pg", "ownerReferences": [owner]},
+        "spec": {"minMember": 1, "queue": "default"},
+        "status": {"phase": "Running"},
+    }
+    for is_ready in (False, True):
+        pod_of = bare("j-master-0", schedulerName="volcano", nodeName="n1")
+        pod_of["metadata"] |= {
+            "uid": "p0",
+            "annotations": {"scheduling.k8s.io/group-name": "j-u1", "volcano.sh/task-spec": "master"},
+        }
+        pod_of["status"] = {"phase": "Running", "containerStatuses": [{"name": "c", "ready": is_ready}]}
+        written = staged(1)
+        written["metadata"]["uid"] = "u1"
+        _, report = made.report(made.file("a.yaml", node("n1"), written, own, pod_of))
+        assert (len(binds(report)) == 3) is is_ready
+        told = [answer["summary"] for answer in report["explanations"]]
+        assert told == ([] if is_ready else ["3 pods of task worker wait for task master"])
+
+
 def test_a_finished_job_is_passed_over(made: Files) -> None:
     done = job("j") | {"status": {"state": {"phase": "Completed"}}}
     code, report = made.report(made.file("a.yaml", node("n1"), done))
@@ -385,6 +463,29 @@ def test_bad_words_say_what_is_wrong(made: Files, words: list[str], told: str) -
     path = made.file("a.yaml", node("n1"), job("j"))
     assert made.run(*(path if word == "F" else word for word in words)) == 2
     assert made.err.startswith(told), made.err
+
+
+@pytest.mark.parametrize("words", [["empty"], ["list"], ["nodes", "--job", "empty"], ["nodes", "--job", "list"]])
+def test_an_input_without_objects_is_refused(made: Files, words: list[str]) -> None:
+    files = {
+        "empty": made.file("empty.yaml"),
+        "list": made.file("list.yaml", {"apiVersion": "v1", "kind": "List", "items": []}),
+        "nodes": made.file("nodes.yaml", node("n1")),
+    }
+    assert made.run(*(files.get(word, word) for word in words)) == 2
+    assert made.err == f"{files[words[-1]]}: no objects\n"
+
+
+def test_an_input_of_which_nothing_can_be_simulated_is_refused_with_what_it_has(made: Files) -> None:
+    only = made.file("a.yaml", {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}})
+    assert made.run(only) == 2
+    assert made.err == f"{only}: no objects to simulate: ConfigMap c: left out, this kind is not simulated\n"
+
+
+def test_an_empty_input_beside_another_is_a_warning(made: Files) -> None:
+    empty = made.file("empty.yaml")
+    code, report = made.report(made.file("a.yaml", node("n1"), job("j")), empty)
+    assert (code, report["warnings"]) == (0, [f"{empty}: no objects"])
 
 
 def test_a_text_that_is_no_yaml_and_a_configuration_that_is_none(made: Files) -> None:
