@@ -29,6 +29,8 @@ def lines(answer: Mapping[str, Any]) -> Iterator[str]:
     yield f"Why: {_text(answer, 'summary')}"
     causes = [f"{_text(cause, 'kind')}: {_text(cause, 'text')}" for cause in _items(answer, "causes")]
     yield from _list("Causes", causes if len(causes) > 1 else [])
+    for cause in _items(answer, "causes"):
+        yield from (_taken(part) for part in _items(cause, "taken"))
     yield from _list("What would make it start", [str(need) for need in _list_of(answer, "needs")])
     yield _gang(answer)
     yield from _queue(answer)
@@ -38,6 +40,15 @@ def lines(answer: Mapping[str, Any]) -> Iterator[str]:
     yield from _list("Room kept by evictions", [_promise(each) for each in _items(answer, "promises")])
     yield from _topology(_map(answer, "topology"))
     yield from _times(_map(answer, "times"))
+
+
+def _taken(taken: Mapping[str, Any]) -> str:
+    """What is taken of a resource, by whom."""
+    jobs = [f"{_text(job, 'name')} {_text(job, 'amount')}" for job in _items(taken, "jobs")]
+    count = taken.get("keptJobs")
+    more = [f"{count - len(jobs)} more"] if isinstance(count, int) and count > len(jobs) else []
+    text = f"Taken of {_text(taken, 'resource')}: {_text(taken, 'used')} used, {_text(taken, 'kept')} kept"
+    return f"{text} for jobs that were let in and have not started: {', '.join(jobs + more)}" if jobs else text
 
 
 def _gang(answer: Mapping[str, Any]) -> str:

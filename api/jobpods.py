@@ -80,6 +80,8 @@ def _spec(job: Job, spec: dict[str, Any]) -> dict[str, Any]:
         spec["schedulerName"] = job.spec.scheduler_name
     if not spec.get("priorityClassName") and job.spec.priority_class_name:
         spec["priorityClassName"] = job.spec.priority_class_name
+    if spec.get("hostNetwork") and not spec.get("dnsPolicy"):  # as admission; an update may have dropped it
+        spec["dnsPolicy"] = names.DNS_WITH_HOST_NETWORK  # compat: JOB-4
     mounts = []
     claims: set[str] = set()
     for volume in job.spec.volumes:

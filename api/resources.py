@@ -30,6 +30,11 @@ _COUNT_PREFIX: Final = "count/"
 _REQUESTS_PREFIX: Final = "requests."
 _ATTACHABLE_PREFIX: Final = "attachable-volumes-"
 _NATIVE_DOMAIN: Final = "kubernetes.io/"
+MOST: Final = 2**48
+"""
+More than any machine has (256 TiB, 281 billion cores), and so little that floating-point sums of it stay exact: one pod that
+asks for a billion times as much would take the small digits of all others out of its queue's account.
+"""
 _ONE: Final = Quantity.from_units(1)
 _PRESUMED: Final[Amounts] = {
     CPU: Quantity.from_milli(100),
@@ -164,9 +169,10 @@ def numbers(held: Mapping[str, Quantity]) -> dict[str, int]:
     The counted resources as the scheduler's plain numbers.
 
     Bytes of memory, whole pods, thousandths of everything else (millicores; one GPU is 1000); rounded up (compat: RES-2).
+    Nothing counts for more than `MOST`.
     """
     return {
-        name: amount.units if name in {MEMORY, PODS} else amount.milli
+        name: min(amount.units if name in {MEMORY, PODS} else amount.milli, MOST)
         for name, amount in held.items()
         if is_counted(name)
     }

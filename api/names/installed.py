@@ -12,6 +12,7 @@ DEFAULT_QUEUE: Final = "default"
 ROOT_QUEUE: Final = "root"
 DEFAULT_TASK_NAME: Final = "default"  # the controller's word for a task without name
 DEFAULT_MAX_RETRY: Final = 3  # restarts of a job, and failures of a task, when not given
+DNS_WITH_HOST_NETWORK: Final = "ClusterFirstWithHostNet"  # of pods in their node's network, when not given
 QUEUE_FIELD_MANAGER: Final = "queue-controller"  # applies the state of queues
 DEPLOY_FIELD_MANAGER: Final = "stromboli-deploy"  # applies the manifests of an installation
 

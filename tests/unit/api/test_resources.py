@@ -279,3 +279,11 @@ def test_scores_presume_requests_of_containers_that_name_none(
 ) -> None:
     spec = pod_of(spec_of(*(container(f"c{place}", **held) for place, held in enumerate(requests)))).spec
     assert resources.nonzero_requests(spec) == expected
+
+
+@pytest.mark.parametrize("asked", ["9e15", "1e22", "9223372036854775807"])
+def test_an_absurd_request_takes_no_digits_from_the_sums_of_others(asked: str) -> None:
+    small = float(resources.numbers(resources.amounts({"cpu": "4500m"}))["cpu"])
+    huge = float(resources.numbers(resources.amounts({"cpu": asked}))["cpu"])
+    assert small + huge - huge == small
+    assert huge > 1e12
