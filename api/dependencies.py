@@ -69,10 +69,12 @@ def told(waiting: Waiting, *, is_counted: bool) -> str:
 
 
 def remedy(waiting: Collection[Waiting], *, is_counted: bool, pods: int) -> str:
-    """What lets such tasks go on. `pods` is the number of pods that exist."""
+    """What lets such tasks go on. `pods` is the number of pods that exist or can be made."""
     awaited = sorted({name for each in waiting for name in each.lacking} - {each.task for each in waiting})
+    if not pods:
+        return "a task that depends on no other, as nothing can begin in a circle"
     first = f"task{'' if len(awaited) == 1 else 's'} {', '.join(awaited)} to be ready" if awaited else ""
     if not is_counted:
-        return first or "its tasks to depend on no circle"
+        return first or "tasks that do not depend on each other in a circle"
     least = f"minAvailable of the job lowered to at most {pods}, the pods that wait for no other task"
     return f"{least}, and {first}" if first else least

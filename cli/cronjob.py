@@ -101,7 +101,7 @@ def _target(context: Context, verb: str) -> Object:
 def _name(context: Context, verb: str) -> str:
     name = context.flags.text("name")
     if not name:
-        raise CommandError(f"cronjob name is mandatory to {verb} a particular cronjob")
+        raise CommandError(f"cronjob name (specified by --name or -N) is mandatory to {verb} a particular cronjob")
     return name
 
 

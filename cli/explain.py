@@ -7,7 +7,6 @@ the pods, the state of the queue and the events tell what they can.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
 from api import names
@@ -15,15 +14,29 @@ from api.explanations import is_explanation, lines
 from cli import fields, output
 from cli.context import Context
 from cli.errors import CommandError
-from cli.explainsource import ask
+from cli.explainsource import ask, direct_address
+from cli.explaintasks import gather_tasks, task_lines
 from cli.jobevents import event_lines
 from cli.joblist import phase
-from cli.kinds import JOBS, POD_GROUPS, PODS, QUEUES, Object
+from cli.kinds import JOBS, POD_GROUPS, QUEUES, Object
 from cli.outline import outline
 from cli.requesting import get_object, list_objects
 from runtime.errors import ApiError, Forbidden, NotFound
 
-_PENDING = "Pending"
+_FINISHED = "gone with the job's end: the job has finished, nothing waits"
+_ENDING = "gone: the job is ending, its pods are being removed and nothing waits for a place"
+_NO_GROUP_YET = "none yet: the job controller makes it, look whether vc-controller-manager runs"
+_WITHOUT_GROUP = {
+    "Completed": _FINISHED,
+    "Failed": _FINISHED,
+    "Terminated": _FINISHED,
+    "Completing": _ENDING,
+    "Terminating": _ENDING,
+    "Aborting": _ENDING,
+    "Aborted": "gone: the job is aborted, nothing waits until it is resumed (vcctl job resume)",
+    "Restarting": "gone: the job restarts, its pods of before are being removed; the controller then makes another",
+}
+"""What it means that a job has no PodGroup, by the job's phase."""
 _QUOTA = (("Allocated", "status", "allocated"), ("Deserved", "spec", "deserved"), ("Capability", "spec", "capability"))
 
 
@@ -34,6 +47,7 @@ def run(context: Context) -> None:
     if not name:
         raise CommandError("job name (specified by --name or -N) is mandatory to explain a particular job")
     wanted = output.output_format(context)
+    direct_address(context)
     job = get_object(context, JOBS, name, context.namespace)
     found = gather(context, job)
     if wanted == output.NAME:
@@ -49,7 +63,7 @@ def run(context: Context) -> None:
 
 def gather(context: Context, job: Object) -> Object:
     """All that is known: job, podGroup, queue, tasks, and the scheduler's own answer, each only where there is one."""
-    found: Object = {"job": _head(job), "tasks": _tasks(context, job)}
+    found: Object = {"job": _head(job), "tasks": gather_tasks(context, job)}
     try:
         group = _group(context, job)
     except Forbidden as error:
@@ -71,14 +85,9 @@ def describe(found: Object) -> Iterator[str]:
     yield f"Job:       {fields.text(job, 'namespace')}/{fields.text(job, 'name')}"
     reason = ": ".join(filter(None, (fields.text(job, "reason"), fields.text(job, "message"))))
     yield f"Phase:     {fields.text(job, 'phase') or 'none yet'}{f' ({reason})' if reason else ''}"
-    yield from _group_lines(group)
+    yield from _group_lines(group, fields.text(job, "phase"))
     yield from _queue_lines(queue)
-    yield "Tasks:"
-    for task in fields.items(found, "tasks"):
-        phases = ", ".join(f"{count} {name}" for name, count in sorted(fields.mapping(task, "pods").items()))
-        yield f"  {fields.text(task, 'name')}: {fields.number(task, 'replicas')} wanted, {phases or 'no pods'}"
-        for message, count in sorted(fields.mapping(task, "unschedulable").items()):
-            yield f"    {count} x {message}"
+    yield from task_lines(fields.items(found, "tasks"), group)
     if "scheduler" in found:
         yield "Scheduler:"
         answer = found["scheduler"]
@@ -87,9 +96,9 @@ def describe(found: Object) -> Iterator[str]:
         yield f"Scheduler: no answer ({problem}); this is what conditions and events tell"
 
 
-def _group_lines(group: Object) -> Iterator[str]:
+def _group_lines(group: Object, phase_of_job: str) -> Iterator[str]:
     if not group:
-        yield "PodGroup:  none yet: the job controller makes it, look whether vc-controller-manager runs"
+        yield f"PodGroup:  {_WITHOUT_GROUP.get(phase_of_job, _NO_GROUP_YET)}"
         return
     if problem := fields.text(group, "problem"):
         yield f"PodGroup:  {problem}"
@@ -150,40 +159,3 @@ def _queue(context: Context, name: str) -> Object:
     shown["weight"] = fields.number(queue, "spec", "weight")
     shown |= {key: fields.mapping(queue, part, key) for _, part, key in _QUOTA}
     return shown
-
-
-def _tasks(context: Context, job: Object) -> list[Object]:
-    """Each task with its pods by phase, and the messages of those that wait with how many say the same."""
-    pods = _pods(context, job)
-    tasks = []
-    for index, task in enumerate(fields.items(job, "spec", "tasks")):
-        name = fields.text(task, "name") or names.default_task_name(index)
-        own = [pod for pod in pods if fields.text(fields.annotations_of(pod), names.TASK_SPEC_KEY) == name]
-        phases = Counter(fields.text(pod, "status", "phase") or _PENDING for pod in own)
-        messages = Counter(filter(None, map(_unscheduled, own)))
-        tasks.append(
-            {
-                "name": name,
-                "replicas": fields.number(task, "replicas"),
-                "pods": dict(phases),
-                "unschedulable": dict(messages),
-            }
-        )
-    return tasks
-
-
-def _pods(context: Context, job: Object) -> list[Object]:
-    """The job's pods; none for those who may not list them, which is said."""
-    labels = f"{names.JOB_NAME_KEY}={fields.name(job)}"
-    try:
-        return list_objects(context, PODS, fields.namespace(job), labels=labels)[0]
-    except Forbidden as error:
-        context.hint(f"pods are left out: {error}")
-        return []
-
-
-def _unscheduled(pod: Object) -> str:
-    for condition in fields.items(pod, "status", "conditions"):
-        if fields.text(condition, "type") == "PodScheduled" and fields.text(condition, "status") == "False":
-            return fields.text(condition, "message") or fields.text(condition, "reason")
-    return ""

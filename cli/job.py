@@ -20,18 +20,20 @@ _STOPPED = (ABORTING, ABORTED)
 def suspend(context: Context) -> None:
     """Order the controller to abort a job."""
     job = _target(context, "suspend")
-    if phase(job) in (*FINISHED, *_STOPPED):
+    is_void = phase(job) in (*FINISHED, *_STOPPED)
+    if is_void:
         context.hint(f"hint: job {job['metadata']['name']} is {phase(job)}, there is nothing to suspend")
-    _order(context, job, ABORT)
+    _order(context, job, ABORT, is_void=is_void)
     until(context, JOBS, job, "suspended", holds=lambda now: phase(now) == ABORTED, phase=phase, final=FINISHED)
 
 
 def resume(context: Context) -> None:
     """Order the controller to take an aborted job up again."""
     job = _target(context, "resume")
-    if phase(job) and phase(job) not in _STOPPED:
+    is_void = bool(phase(job)) and phase(job) not in _STOPPED
+    if is_void:
         context.hint(f"hint: job {job['metadata']['name']} is {phase(job)}, only an aborted job can be resumed")
-    _order(context, job, RESUME)
+    _order(context, job, RESUME, is_void=is_void)
     until(context, JOBS, job, "resumed", holds=lambda now: phase(now) not in (*_STOPPED, "Restarting"), phase=phase)
 
 
@@ -63,9 +65,11 @@ def _target(context: Context, verb: str) -> Object:
     return get_object(context, JOBS, name, context.namespace)
 
 
-def _order(context: Context, job: Object, action: str) -> None:
+def _order(context: Context, job: Object, action: str, *, is_void: bool) -> None:
+    """Send the order, and say what it did: a void one did nothing, so that the hint is all there is to say."""
     order(context, JOBS, job, action, context.namespace)
-    output.confirm(context, JOBS, job, "suspended" if action == ABORT else "resumed")
+    done = "suspended" if action == ABORT else "resumed"
+    output.confirm(context, JOBS, job, done, is_void=is_void)
 
 
 def _name(context: Context, verb: str) -> str:

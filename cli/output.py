@@ -75,12 +75,16 @@ def to_yaml(value: Any) -> str:
     return dump(value)
 
 
-def confirm(context: Context, kind: Kind, obj: Object, done: str) -> None:
-    """Say that something was done, for commands that are silent unless asked by `--verbose` or `-o name`."""
+def confirm(context: Context, kind: Kind, obj: Object, done: str, *, is_void: bool = False) -> None:
+    """
+    Say that something was done, for commands that are silent unless asked by `--verbose` or `-o`.
+
+    After a void order, of which a hint told, nothing is said to be done; `-o` shows the object all the same.
+    """
     wanted = output_format(context)
     if wanted == NAME:
         context.print(resource_name(kind, obj))
     elif wanted:
         print_object(context, kind, obj, wanted if wanted != WIDE else YAML)
-    elif context.flags.is_on("verbose"):
+    elif context.flags.is_on("verbose") and not is_void:
         context.print(f"{resource_name(kind, obj)} {done}")

@@ -33,7 +33,7 @@ def get(context: Context) -> None:
     context.require_configuration()
     name = context.flags.text("name")
     if not name:
-        raise CommandError("name is mandatory to get the particular podgroup details")
+        raise CommandError("name (specified by --name or -N) is mandatory to get the particular podgroup details")
     group = get_object(context, POD_GROUPS, name, context.namespace)
     show_one(context, POD_GROUPS, group, lambda: _table(context, [group]).lines([_row(context, group)]))
 

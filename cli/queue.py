@@ -81,12 +81,13 @@ def _update(context: Context, name: str) -> None:
 
 def _turn(context: Context, name: str, wanted: str) -> None:
     queue = get_object(context, QUEUES, name)
-    if state(queue) == wanted:
+    is_void = state(queue) == wanted
+    if is_void:
         context.hint(f"hint: queue {name} is {wanted} already")
     action = OPEN_QUEUE if wanted == OPEN else CLOSE_QUEUE
     order(context, QUEUES, queue, action, COMMAND_NAMESPACE, in_body=False)
     done = "opened" if wanted == OPEN else "closed"
-    output.confirm(context, QUEUES, queue, done)
+    output.confirm(context, QUEUES, queue, done, is_void=is_void)
     until(context, QUEUES, queue, done, holds=lambda now: state(now) == wanted, phase=state)
 
 

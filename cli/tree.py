@@ -88,6 +88,7 @@ def _job() -> Command:
         Flag("scheduler-namespace", "", STRING, "namespace of the scheduler", "volcano-system"),
         Flag("scheduler-service", "", STRING, "service in front of the scheduler", "volcano-scheduler-service"),
         Flag("scheduler-port", "", INT, "port of its metrics", 8080),
+        Flag("scheduler-url", "", STRING, "address of its metrics, to ask it without the API server"),
         Flag("no-scheduler", "", BOOL, "tell from conditions and events only"),
         sets.output(),
     )

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
+from api.jobs import task_name
 from api.poddecoding import pod_decoder
 from generated.batch.v1alpha1 import Job, TaskSpec
 from runtime.decoding import decoder_of
@@ -45,7 +46,8 @@ class JobDecoder:
         if not job.spec.tasks:
             return job
         texts = decoder_of(_JobText).decode(data).spec.tasks
-        tasks = tuple(_stored(task, text.template) for task, text in zip(job.spec.tasks, texts, strict=True))
+        pairs = zip(job.spec.tasks, texts, strict=True)
+        tasks = tuple(_stored(task, index, text.template) for index, (task, text) in enumerate(pairs))
         return msgspec.structs.replace(job, spec=msgspec.structs.replace(job.spec, tasks=tasks))
 
 
@@ -61,9 +63,10 @@ def template_document(task: TaskSpec) -> dict[str, Any]:
     return built
 
 
-def _stored(task: TaskSpec, text: msgspec.Raw) -> StoredTask:
+def _stored(task: TaskSpec, index: int, text: msgspec.Raw) -> StoredTask:
     fields: Mapping[str, Any] = {name: getattr(task, name) for name in task.__struct_fields__}
-    return StoredTask(**fields, document=bytes(text))
+    named = {**fields, "name": task_name(task, index)}  # an update may have dropped the name that admission gave
+    return StoredTask(**named, document=bytes(text))
 
 
 POD_DECODER: Final = pod_decoder(with_addresses=True)

@@ -268,7 +268,8 @@ def _invite(plane: ControlPlane, metrics: int, components: Sequence[_Component])
     print(f"  kubectl delete vcjob --all && kubectl apply -f {SAMPLE.relative_to(ROOT)}")
     print(f"  {vcctl if vcctl.exists() else f'{sys.executable} -m cli'} job list")
     print(f"  {vcctl if vcctl.exists() else f'{sys.executable} -m cli'} job view -N first")
-    print(f"  curl http://127.0.0.1:{metrics}/explain/default/NAME-OF-A-PODGROUP", flush=True)
+    print(f"  export VCCTL_SCHEDULER_URL=http://127.0.0.1:{metrics}")
+    print(f"  {vcctl if vcctl.exists() else f'{sys.executable} -m cli'} job explain -N first", flush=True)
     while True:
         for component in components:
             component.check()

@@ -76,7 +76,8 @@ def current() -> Version:
 def read(build_file: str | os.PathLike[str], direct_url: str) -> Version:
     """Join the build file with the installer's `direct_url.json` text; the file wins, a broken one counts as absent."""
     build = _json_object(_text(build_file))
-    vcs = _json_object(direct_url).get("vcs_info", {})
+    # An editable installation's record names a folder alone: nothing there is worth a parser's import.
+    vcs = _json_object(direct_url).get("vcs_info", {}) if "vcs_info" in direct_url else {}
     commit = vcs.get("commit_id", "") if isinstance(vcs, dict) else ""
     return Version(
         version=str(build.get("version", "") or _installed_version()),

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from difflib import get_close_matches
 from enum import Enum
 from typing import Any, TypeVar
+
+from scheduler.nearest import hint
 
 log = logging.getLogger(__name__)
 
@@ -58,9 +59,8 @@ def checked(path: str, values: Mapping[str, Any], declared: Declared) -> tuple[d
     for key, value in values.items():
         kind = _declared_type(key, declared)
         if kind is None:
-            near = get_close_matches(key, [name for name in declared if not name.endswith("*")], 1, 0.8)
-            hint = f", did you mean {near[0]}?" if near else ""
-            warnings.append(f"{path}.{key}: unknown argument has no effect{hint}")
+            meant = hint(key, [name for name in declared if not name.endswith("*")])
+            warnings.append(f"{path}.{key}: unknown argument has no effect{meant}")
         elif kind.accepts(value):
             kept[key] = value
         else:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import Any
 
 import yaml
@@ -17,6 +16,7 @@ import yaml
 from runtime import errors
 from scheduler import yamltext
 from scheduler.arguments import Declared, checked
+from scheduler.nearest import hint, nearest
 
 DEFAULT = """\
 actions: "enqueue, allocate, backfill"
@@ -62,6 +62,9 @@ SWITCHES: Mapping[str, bool] = {
     "enabledHyperNodeGradient": True,
 }
 """The switches of a plugin option and what an absent one means. Mind the two spellings."""
+
+
+_KEYS = ("actions", "tiers", "configurations", "metrics")
 
 
 class ConfigError(errors.ConfigError):
@@ -118,8 +121,8 @@ def parse(
     value: Mapping[str, Any] = document.value
     reader = _Reader(plugins, plugin_arguments or {}, action_arguments or {})
     reader.warnings += [f"{path}: the key stands twice, the last one counts" for path in document.doublets]
-    reader.unknown_keys("", value, ("actions", "tiers", "configurations", "metrics"))
-    names = _actions(value.get("actions"), actions)
+    reader.unknown_keys("", value, _KEYS)
+    names = _actions(value, actions)
     tiers = tuple(
         tuple(reader.option(f"tiers[{tier}].plugins[{place}]", entry) for place, entry in enumerate(entries))
         for tier, entries in enumerate(reader.tiers(value.get("tiers")))
@@ -140,6 +143,8 @@ def parse(
 def _load(text: str) -> yamltext.Document:
     try:
         document = yamltext.load(text.strip())
+    except yaml.MarkedYAMLError as error:
+        raise ConfigError(f"not YAML: {_located(error)}") from error
     except (yaml.YAMLError, ValueError) as error:
         raise ConfigError(f"not YAML: {error}") from error
     if document.value is None:
@@ -147,6 +152,13 @@ def _load(text: str) -> yamltext.Document:
     if not isinstance(document.value, dict):
         raise ConfigError(f"the top level is a {_kind(document.value)}, a mapping is needed")
     return document
+
+
+def _located(error: yaml.MarkedYAMLError) -> str:
+    """What is wrong and where, in one line and without the lines of the text around it."""
+    mark = error.problem_mark or error.context_mark
+    place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark is not None else ""
+    return place + " ".join(filter(None, (error.context, error.problem)))
 
 
 def effective(configuration: Configuration) -> list[str]:
@@ -165,14 +177,29 @@ def effective(configuration: Configuration) -> list[str]:
     return lines
 
 
-def _actions(value: object, known: Collection[str]) -> tuple[str, ...]:
+def _actions(document: Mapping[str, Any], known: Collection[str]) -> tuple[str, ...]:
+    value = document.get("actions")
     if isinstance(value, (list, dict)):
         raise ConfigError(f"actions is a {_kind(value)}, a comma-separated text is needed")
     names = tuple(name.strip() for name in _text(value).split(","))
     for name in names:
+        if not name:
+            raise ConfigError(f"failed to find Action : {_no_name(document)}")
         if name not in known:
-            raise ConfigError(f"failed to find Action {name}")
+            raise ConfigError(f"failed to find Action {name}{hint(name, known)}")
     return names
+
+
+def _no_name(document: Mapping[str, Any]) -> str:
+    """Why there is an action without a name."""
+    if _text(document.get("actions")).strip(" ,"):
+        return "actions has a comma without a name beside it"
+    if "actions" in document:
+        return "actions is empty, name the actions of a cycle"
+    if not document:
+        return "the configuration is empty, name the actions of a cycle under actions"
+    misspelt = next((key for key in document if key not in _KEYS and nearest(str(key), _KEYS) == "actions"), None)
+    return f"actions is missing{f', {misspelt} is no known key: did you mean actions?' if misspelt is not None else ''}"
 
 
 def _refuse_conflict(tiers: Sequence[Sequence[PluginOption]]) -> None:
@@ -200,9 +227,8 @@ class _Reader:
     def unknown_keys(self, path: str, value: Mapping[str, Any], known: Collection[str]) -> None:
         for key in value:
             if key not in known:
-                near = get_close_matches(str(key), known, 1, 0.8)
-                hint = f", did you mean {near[0]}?" if near else ""
-                self.warnings.append(f"{path}{'.' if path else ''}{key}: unknown key has no effect{hint}")
+                place = f"{path}{'.' if path else ''}{key}"
+                self.warnings.append(f"{place}: unknown key has no effect{hint(str(key), known)}")
 
     def tiers(self, value: object) -> list[list[object]]:
         tiers: list[list[object]] = []
@@ -220,7 +246,9 @@ class _Reader:
         if name is not None and not isinstance(name, str):
             raise ConfigError(f"{path}.name is a {_kind(name)}, a text is needed")
         if name not in self._plugins:
-            self.warnings.append(f"{path}.name: unknown plugin {name or ''!r} is passed over")
+            self.warnings.append(
+                f"{path}.name: unknown plugin {name or ''!r} is passed over{hint(name or '', self._plugins)}"
+            )
         switches: dict[str, bool] = {}
         for key in SWITCHES:
             switch = entry.get(key)
@@ -251,7 +279,7 @@ class _Reader:
             self.unknown_keys(path, entry, ("name", "arguments"))
             name = _text(entry.get("name"))
             if name not in actions:
-                self.warnings.append(f"{path}.name: unknown action {name!r} is passed over")
+                self.warnings.append(f"{path}.name: unknown action {name!r} is passed over{hint(name, actions)}")
             elif name in arguments:
                 self.warnings.append(f"{path}.name: action {name} is listed twice, the first arguments count")
             found = self._arguments(f"{path}.arguments", entry, self._action_arguments.get(name))

@@ -33,6 +33,15 @@ class Loaded:
     text: str
 
 
+class InvalidTextError(ConfigError):
+    """A file whose text can't be used. The error's own text is the log's line, with the file's whole text."""
+
+    def __init__(self, line: str, reason: str) -> None:
+        super().__init__(line)
+        self.reason = reason
+        """What is wrong, in few words."""
+
+
 class Configurations:
     """
     Loads and follows the file of `--scheduler-conf` and the files of `--plugins-dir`.
@@ -93,7 +102,8 @@ class Configurations:
         plugins = {path: content for path, content in contents.items() if path != self._path}
         catalog = self._directory.catalog
         for problem in self._directory.take(plugins):
-            self._reject(f"{problem}; the last good one stays")
+            text = f"{problem}; the last good one stays"
+            self._reject(text, text)
         content = contents[self._path] if self._path is not None else None
         changed = content != self._content
         if changed or self._directory.catalog != catalog:
@@ -118,7 +128,7 @@ class Configurations:
             if self._is_strict:
                 raise
             metrics.CONFIG_VALID.set(0 if self._path is not None else 1)
-            self._reject(str(error), is_told=self._path is not None)
+            self._reject(str(error), self._told(error) if self._path is not None else "")
         else:
             metrics.CONFIG_VALID.set(1)
 
@@ -133,7 +143,8 @@ class Configurations:
         try:
             return content.decode().strip()
         except UnicodeDecodeError as error:
-            raise ConfigError(f"Scheduler config in '{self._path}' is invalid: it is not UTF-8: {error}") from error
+            reason = f"it is not UTF-8: {error}"
+            raise InvalidTextError(f"Scheduler config in '{self._path}' is invalid: {reason}", reason) from error
 
     def _take_text(self, text: str) -> None:
         catalog = self._directory.catalog.over(self._base)
@@ -146,7 +157,7 @@ class Configurations:
                 action_arguments=catalog.action_arguments,
             )
         except ConfigError as error:
-            raise ConfigError(f"Scheduler config {text} is invalid: {error}") from error
+            raise InvalidTextError(f"Scheduler config {text} is invalid: {error}", str(error)) from error
         for warning in found.warnings:
             log.warning("scheduler configuration: %s", warning)
         log.info("Successfully loaded Scheduler conf as follows:")
@@ -156,10 +167,16 @@ class Configurations:
             log.info("effective configuration: %s", line)
         self.loaded = Loaded(found, catalog, text)
 
-    def _reject(self, problem: str, *, is_told: bool = True) -> None:
+    def _told(self, error: ConfigError) -> str:
+        """What users are told: the reason comes first, and a file's text isn't repeated; events are short."""
+        if not isinstance(error, InvalidTextError):
+            return str(error)
+        return f"{error.reason}; scheduler configuration {self._path} is invalid, the last good one stays in effect"
+
+    def _reject(self, problem: str, told: str) -> None:
         log.error("%s", problem)
-        if is_told:
-            self._complain(problem)
+        if told:
+            self._complain(told)
 
 
 def _read(path: Path) -> bytes | None:

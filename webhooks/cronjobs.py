@@ -76,7 +76,9 @@ class CronJobRules(CronJobValidator):
         if not text:
             parts = spec.problems(f"{obj.metadata.name}-{_RUN}", job, self._judge)
             text = "".join([*parts, spec.dependency_problem(job)]).strip()
-        return (f"spec.jobTemplate: {text}" if text else ""), plugins.warnings(job)
+        if text:
+            return f"spec.jobTemplate: {text}", plugins.warnings(job)
+        return "", spec.warnings(job)
 
     def _allow(self, obj: CronJob, warnings: tuple[str, ...]) -> Validation | Awaitable[Validation]:
         queue = self._queues.problem(jobs.queue_of(obj.spec.job_template.spec))

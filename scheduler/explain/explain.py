@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from scheduler.explain import obstacles, wording
+from scheduler.explain.ceilings import MINIMUM_ASKS, pods_beyond
 from scheduler.explain.competing import competition
 from scheduler.explain.nodes import Survey, request_words, room_wanted
 from scheduler.explain.places import promises, topology
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 MOST = 10
 """So many kinds of waiting pods are told of one by one."""
-_PARTIAL = frozenset({CauseKind.NO_PLACE, CauseKind.QUOTA, CauseKind.GATED})
+_PARTIAL = frozenset({CauseKind.NO_PLACE, CauseKind.QUOTA, CauseKind.GATED, CauseKind.DEPENDENCY})
 """What may concern some pods of a job that starts nevertheless."""
 
 
@@ -54,6 +55,8 @@ class _Findings:
     waiting: list[Waiting] = field(default_factory=list)
     stopwatch: Callable[[], float] = _no_time
     asked: list[Took] = field(default_factory=list)
+    never: str = ""
+    """Why the queue can't ever hold the pods that the job needs; empty where it can."""
     starts: bool = False
     placed: int = 0
 
@@ -62,11 +65,27 @@ class _Findings:
             self.causes.append(found[0])
             self.needs.append(found[1])
 
+    def join(self, known: Sequence[Obstacle]) -> None:
+        """Take in what the asker knows: before all else where it tells why pods are missing, else behind it."""
+        causes, needs = [cause for cause, _ in known], [need for _, need in known]
+        if any(cause.kind == CauseKind.NOT_ENOUGH_PODS for cause in self.causes):
+            self.causes, self.needs = causes + self.causes, needs + self.needs
+        else:
+            self.causes, self.needs = self.causes + causes, self.needs + needs
+
 
 def explain(
-    shared: Shared, job: Job, spans: Iterable[Span] = (), stopwatch: Callable[[], float] = _no_time
+    shared: Shared,
+    job: Job,
+    spans: Iterable[Span] = (),
+    stopwatch: Callable[[], float] = _no_time,
+    known: Sequence[Obstacle] = (),
 ) -> Explanation:
-    """Why a job waits. `spans` are those of the last cycle, `stopwatch` gives seconds."""
+    """
+    Why a job waits. `spans` are those of the last cycle, `stopwatch` gives seconds.
+
+    `known` are obstacles that the asker knows of and the scheduler can't, such as pods that aren't made yet.
+    """
     session = shared.session
     findings = _Findings(stopwatch=stopwatch)
     unknown = obstacles.unknown(session, job)
@@ -75,9 +94,12 @@ def explain(
     is_waiting = bool(job.pending) or (takes_part and not job.tasks)
     rivals = competition(shared, job) if takes_part else Competition()
     if takes_part and is_waiting:
-        for found in obstacles.before_nodes(session, job):
+        for found in obstacles.before_nodes(shared, job):
             findings.add(found)
+        told = (need for need in findings.needs if need.startswith(MINIMUM_ASKS))
+        findings.never = next(told, "") or pods_beyond(shared, job)
         _try(session, job, findings)
+    findings.join(known)
     blocking = [cause for cause in findings.causes if cause.kind not in _PARTIAL]
     queue, ancestors = standings(shared, job)
     can_start = takes_part and findings.starts and not blocking
@@ -85,7 +107,7 @@ def explain(
         namespace=job.namespace,
         name=job.name,
         summary=_summary(job, findings, is_waiting=is_waiting, can_start=can_start),
-        phase=session.phase(job),
+        phase=_phase(session, job),
         is_waiting=is_waiting,
         can_start=can_start,
         causes=findings.causes,
@@ -139,11 +161,17 @@ def _look(session: Session, job: Job, tasks: Sequence[Task], trial: Trial, findi
     nearest, counts = survey.nearest(), survey.counts()
     error = trial.errors.get(first.uid)
     message = str(error) if error is not None else ""
-    refused = obstacles.quota(session, session.queue_of(job), first) if rest and not first.is_best_effort else None
+    refused = (
+        obstacles.quota(session, session.queue_of(job), first, findings.never)
+        if rest and not first.is_best_effort
+        else None
+    )
     if rest and (nearest is not None or (refused is None and error is not None)):
         why = nearest.text if nearest is not None else message
         text = f"{wording.count(len(rest), 'pod')} {_of(first)}{'finds' if len(rest) == 1 else 'find'} no node: {why}"
-        findings.add((Cause(kind=CauseKind.NO_PLACE, text=text), _room(rest, nearest)))
+        findings.add(
+            (Cause(kind=CauseKind.NO_PLACE, text=text), _room(rest, nearest, survey.held_at_most(), len(tasks)))
+        )
         findings.needs += _but_for(counts)
     findings.add(refused)
     findings.asked += [*filters_asked(survey), *scores_asked(session, first, findings.stopwatch)]
@@ -168,10 +196,17 @@ def _of(task: Task) -> str:
     return f"of role {task.role} " if task.role else ""
 
 
-def _room(rest: Sequence[Task], nearest: NearestNode | None) -> str:
+def _room(rest: Sequence[Task], nearest: NearestNode | None, most: int, pods: int) -> str:
+    """What would make room for the rest of some pods, given how many the nodes could hold if nothing else ran."""
     each = "" if len(rest) == 1 else " each"
     text = f"room for {wording.count(len(rest), 'more pod')} asking for {request_words(rest[0])}{each}"
-    return f"{text}: {room_wanted(nearest)}" if nearest is not None else text
+    if nearest is None:
+        return text
+    if nearest.is_too_small:
+        return f"a larger node, or pods that ask for less: each {nearest.text}"
+    if nearest.refusals or most >= pods:
+        return f"{text}: {room_wanted(nearest)}"
+    return f"{text}: all nodes together hold {wording.count(most, 'such pod')} at most, even when empty: add nodes"
 
 
 def _but_for(counts: NodeCounts) -> list[str]:
@@ -195,6 +230,12 @@ def _releasing(job: Job) -> Obstacle:
 
 
 # The job itself.
+
+
+def _phase(session: Session, job: Job) -> str:
+    """The phase that the API server shows; where it has none yet, what this scheduler makes of the job."""
+    written = job.pod_group.status.phase if job.pod_group is not None else ""
+    return written or session.phase(job)
 
 
 def _gang(job: Job) -> Gang:

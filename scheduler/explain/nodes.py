@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -46,6 +47,9 @@ class Survey:
         asked: Floats = np.array([amount for _, amount in self.needed])
         self.free: Floats = self.view.future_idle[columns]
         self.missing: Floats = asked[:, None] - self.free
+        self.offered: Floats = self.view.allocatable[columns]
+        self.large: Mask = np.logical_not((asked[:, None] - self.offered >= MIN_RESOURCE).any(axis=0))
+        """`(nodes,)`: which would have room if nothing else ran on them."""
         self.short = self.missing >= MIN_RESOURCE
         """`(needed resources, nodes)`: where too little is free, counting what is being released."""
         self.refused: Mask = np.array([verdicts > 0 for verdicts in self.verdicts], dtype=np.bool_).reshape(
@@ -104,18 +108,29 @@ class Survey:
         The node where least is in the way; None when a node takes the pod, or there are none.
 
         First those that no filter refuses, by how small a part of the request is missing; then those with room, by
-        the number of refusals; then any. Of equal ones the first by name.
+        the number of refusals; then any. A node that is too small even when empty comes after all others. Of equal
+        ones the first by name.
         """
         if not len(self.view) or bool((self.roomy & self.passing).any()):
             return None
         refusals = self.refused.sum(axis=0)
-        if self.passing.any():
-            cost = np.where(self.passing, self._part_missing(), np.inf)
+        if not self.large.any():
+            cost = refusals + self._part_missing()
+        elif (self.passing & self.large).any():
+            cost = np.where(self.passing & self.large, self._part_missing(), np.inf)
         elif self.roomy.any():
             cost = np.where(self.roomy, refusals, np.inf)
         else:
-            cost = refusals + self._part_missing()
+            cost = np.where(self.large, refusals + self._part_missing(), np.inf)
         return self._describe(int(np.argmin(cost)))
+
+    def held_at_most(self) -> int:
+        """So many such pods would find room if nothing else ran on any node, filters left aside."""
+        asked = np.array([amount for _, amount in self.needed])
+        if not len(asked):
+            return sys.maxsize
+        fitting = np.floor((self.offered + MIN_RESOURCE) / asked[:, None]).min(axis=0)
+        return int(np.maximum(fitting, 0.0).sum())
 
     def _part_missing(self) -> Floats:
         """`(nodes,)`: the largest part that is missing of any resource, 0 to 1 and beyond where a node is overfull."""
@@ -136,6 +151,8 @@ class Survey:
             if verdicts[row]
         ]
         node = self.session.nodes[row].name
+        if not self.large.any():
+            return NearestNode(node=node, text=self._too_large(row), lacks=lacks, refusals=refusals, is_too_small=True)
         told = f", and is refused: {'; '.join(refusals)}" if refusals else ""
         if lacks:
             needs = joined([f"{lack.needs} {lack.resource}" for lack in lacks])
@@ -143,6 +160,35 @@ class Survey:
         else:
             text = f"node {node} has room, but refuses: {'; '.join(refusals)}"
         return NearestNode(node=node, text=text, lacks=lacks, refusals=refusals)
+
+    def _too_large(self, row: int) -> str:
+        """How far the request is beyond every node: what it asks for that the largest ones don't have."""
+        largest = self.offered.max(axis=1)
+        places = [
+            place for place, (_, amount) in enumerate(self.needed) if amount - largest[place] >= MIN_RESOURCE
+        ] or [
+            place for place, (_, amount) in enumerate(self.needed) if amount - self.offered[place, row] >= MIN_RESOURCE
+        ]
+        has_each = all(self.needed[place][1] - largest[place] < MIN_RESOURCE for place in places)
+        held = self.offered[:, row] if has_each else largest
+        needs, has = (
+            joined(
+                [
+                    f"{quantity(self.names[self.needed[place][0]], amount)} {self._name(place)}"
+                    for place, amount in pairs
+                ]
+            )
+            for pairs in (
+                [(place, self.needed[place][1]) for place in places],
+                [(place, float(held[place])) for place in places],
+            )
+        )
+        if has_each:
+            return f"needs {needs} beside the rest, and no node is that large (the nearest, {self.session.nodes[row].name}, has {has} in all)"
+        return f"needs {needs}, and no node is that large (largest: {has})"
+
+    def _name(self, place: int) -> str:
+        return self.names[self.needed[place][0]]
 
 
 def room_wanted(nearest: NearestNode) -> str:

@@ -6,12 +6,15 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from scheduler.explain import wording
+from scheduler.explain.ceilings import minimum_beyond
 from scheduler.explain.report import Cause, CauseKind
+from scheduler.explain.taken import taken
 from scheduler.gates import is_behind_queue
 from scheduler.points import Point
 from scheduler.state.status import Status
 
 if TYPE_CHECKING:
+    from scheduler.explain.shared import Shared
     from scheduler.session import Session
     from scheduler.state.job import Job
     from scheduler.state.queue import Queue
@@ -36,8 +39,9 @@ def unknown(session: Session, job: Job) -> Obstacle | None:
     return None
 
 
-def before_nodes(session: Session, job: Job) -> Iterator[Obstacle]:
+def before_nodes(shared: Shared, job: Job) -> Iterator[Obstacle]:
     """The obstacles of a job that takes part, in the order in which it meets them."""
+    session = shared.session
     queue = session.queue_of(job)
     # Pods that ask for nothing are placed by backfill, which asks no queue.
     asks = any(not task.is_best_effort for task in job.pending.values())
@@ -45,7 +49,7 @@ def before_nodes(session: Session, job: Job) -> Iterator[Obstacle]:
         state = queue.object.status.state if queue.object is not None else ""
         text = f"queue {queue.name} is {state} and takes no new work"
         yield Cause(kind=CauseKind.QUEUE_CLOSED, text=text), f"open queue {queue.name}"
-    yield from _admission(session, job)
+    yield from _admission(shared, job)
     yield from _members(session, job)
     yield from _actions(session, job)
     if asks and session.overused(queue):
@@ -77,11 +81,24 @@ def _actions(session: Session, job: Job) -> Iterator[Obstacle]:
 
 def _members_wanted(job: Job) -> str:
     lacking = job.min_available - job.valid_count
-    return f"{wording.count(lacking, 'more pod')} that can run" if lacking > 0 else "enough pods of each role and group"
+    text = f"{wording.count(lacking, 'more pod')} that can run" if lacking > 0 else "enough pods of each role and group"
+    absent = [
+        f"{role} ({needed} needed)"
+        for role, needed in sorted(job.role_minimum.items())
+        if _is_absent(job, role, needed)
+    ]
+    if not absent or not job.tasks:
+        return text
+    return f"{text}; no pod exists of task {wording.joined(absent)}: it may wait for other tasks by dependsOn"
 
 
-def _admission(session: Session, job: Job) -> Iterator[Obstacle]:
+def _is_absent(job: Job, role: str, needed: int) -> bool:
+    return needed > 0 and not any(job.role_counts.get(role, ()))
+
+
+def _admission(shared: Shared, job: Job) -> Iterator[Obstacle]:
     """Whether the next cycle would let the job into its queue."""
+    session = shared.session
     if not session.is_pending(job) or ENQUEUE not in session.configuration.actions:
         return
     if not job.asks_for_minimum or job.count(_STANDING) or session.job_enqueueable(job):
@@ -97,7 +114,9 @@ def _admission(session: Session, job: Job) -> Iterator[Obstacle]:
     asked = ", ".join(f"{amount} {name}" for name, amount in wording.amounts(job.minimum or {}).items())
     text = f"not let into queue {job.queue}: {reason}"
     need = f"room for its minResources ({asked or 'nothing'}) as {plugin or 'the plugins'} counts it"
-    yield Cause(kind=CauseKind.NOT_ADMITTED, text=text, plugin=plugin), need
+    need = minimum_beyond(shared, job, plugin) or need
+    parts = taken(shared, job, plugin, reason)
+    yield Cause(kind=CauseKind.NOT_ADMITTED, text=text, plugin=plugin, taken=parts), need
 
 
 def gates(job: Job) -> Obstacle | None:
@@ -113,11 +132,11 @@ def gates(job: Job) -> Obstacle | None:
     return Cause(kind=CauseKind.GATED, text=text), f"the gates {', '.join(names)} taken off"
 
 
-def quota(session: Session, queue: Queue, task: Task) -> Obstacle | None:
-    """Why the queue may not take a further pod like this one, as things stand now."""
+def quota(session: Session, queue: Queue, task: Task, never: str) -> Obstacle | None:
+    """Why the queue may not take a further pod like this one, as things stand now; `never` says what it can't ever."""
     if session.allocatable(queue, task):
         return None
     told = session.queue_message(queue, task)
     refusing = (name for name, may in session.points.named(Point.ALLOCATABLE) if not may(queue, task))
-    need = f"pods of queue {queue.name} to end, or more for it to hold"
+    need = never or f"pods of queue {queue.name} to end, or more for it to hold"
     return Cause(kind=CauseKind.QUOTA, text=told, plugin=next(refusing, "")), need

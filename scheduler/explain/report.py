@@ -16,6 +16,24 @@ class _Field(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """Base of all parts."""
 
 
+class KeptFor(_Field, frozen=True, kw_only=True):
+    """A job for which something is kept."""
+
+    name: str
+    amount: str
+
+
+class Taken(_Field, frozen=True, kw_only=True):
+    """What is taken of a resource: `used` by pods, `kept` for `kept_jobs` jobs let in that have not started."""
+
+    resource: str
+    used: str
+    kept: str
+    jobs: list[KeptFor] = []
+    """Those for which most is kept; the first five only."""
+    kept_jobs: int = 0
+
+
 class Cause(_Field, frozen=True, kw_only=True):
     """Something that keeps the job from starting. `kind` is one of `CauseKind`."""
 
@@ -23,6 +41,8 @@ class Cause(_Field, frozen=True, kw_only=True):
     text: str
     plugin: str = ""
     """The plugin that says so, where one does."""
+    taken: list[Taken] = []
+    """Of a refused admission: what the `taken` of its text consists of."""
 
 
 class CauseKind:
@@ -32,6 +52,7 @@ class CauseKind:
     NO_QUEUE = "NoQueue"
     QUEUE_CLOSED = "QueueClosed"
     NOT_ADMITTED = "NotAdmitted"
+    DEPENDENCY = "DependencyNotReady"
     NOT_ENOUGH_PODS = "NotEnoughPods"
     GATED = "Gated"
     TOPOLOGY = "Topology"
@@ -102,6 +123,8 @@ class NearestNode(_Field, frozen=True, kw_only=True):
     text: str
     lacks: list[Shortage] = []
     refusals: list[str] = []
+    is_too_small: bool = False
+    """No node would take the pod even when empty; this one comes nearest to it."""
 
 
 class FilterCount(_Field, frozen=True, kw_only=True):

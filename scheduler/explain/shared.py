@@ -5,11 +5,14 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from scheduler.shares import real_capabilities
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from scheduler.session import Session
     from scheduler.shares import QueueFigures
+    from scheduler.state.dimensions import Floats
     from scheduler.state.job import Job
     from scheduler.state.queue import Queue
 
@@ -39,6 +42,22 @@ class Shared:
     def figures(self) -> Mapping[str, QueueFigures]:
         """Its figures by queue."""
         return self._told[1]
+
+    @cached_property
+    def has_tree(self) -> bool:
+        """Whether the plugin that divides the cluster holds queues to the limits of those above them."""
+        if all(figures.real_capacity is None for figures in self.figures.values()):
+            return False
+        options = [option for option in self.session.configuration.plugins if option.name == self.divider]
+        return any(option.is_on("enableHierarchy") for option in options[:1])
+
+    @cached_property
+    def flat_ceilings(self) -> dict[str, Floats]:
+        """What each existing queue may hold at most by a plugin that knows no tree: `(dims,)` by name."""
+        cluster = self.session.cluster
+        queues = [queue for queue in cluster.queues.values() if queue.object is not None]
+        limits, _ = real_capabilities(cluster.columns.allocatable.sum(axis=1), queues, cluster.dimensions)
+        return {queue.name: limit for queue, limit in zip(queues, limits, strict=True)}
 
     @cached_property
     def _waiting(self) -> dict[str, list[Job]]:

@@ -20,6 +20,7 @@ from scheduler.cache.facts import Facts
 from scheduler.dump.parts import put
 from scheduler.dump.replay import carry
 from scheduler.memory import Memory
+from scheduler.simulate.dependent import Dependent
 from scheduler.simulate.manifests import Entry, InputError
 from scheduler.simulate.objects import Classes, checked, children, own_group, prioritised
 from scheduler.state.cluster import Cluster
@@ -51,6 +52,8 @@ class World:
     recorded: CycleRecord | None = None
     """The cycle of the dump that the state comes from."""
     classes: Classes = field(default_factory=Classes)
+    dependents: dict[str, Dependent] = field(default_factory=dict)
+    """By id of a job: its pods that aren't made before other tasks of it run."""
     warnings: list[str] = field(default_factory=list)
     _uids: dict[str, str] = field(default_factory=dict)
     """By key of a pod; filled when the first one is taken in."""
@@ -110,10 +113,20 @@ class World:
         for key, task in known.items():
             if is_another and (task.node is None or key not in wanted):
                 self.facts.apply(("Pod", task.pod, None))
+        dependent = self.dependents[job_id] = Dependent(job)
         for key, pod in wanted.items():
-            if key not in known or known[key].uid not in self.cluster.tasks:
+            is_there = key in known and known[key].uid in self.cluster.tasks
+            if not is_there and not dependent.hold(pod):
                 self.put_pod(pod)
+        self.make_due()
         return [job_id]
+
+    def make_due(self) -> None:
+        """Make the pods whose tasks need to wait for others no longer."""
+        for job_id, dependent in self.dependents.items():
+            job = self.cluster.jobs.get(job_id)
+            for pod in dependent.due(job.tasks.values()) if job is not None else ():
+                self.put_pod(pod)
 
     def _group_of(self, job: Job) -> PodGroup | None:
         """The PodGroup that a job of this name has already."""

@@ -189,15 +189,31 @@ def _read(flags: Namespace, paths: Sequence[str]) -> Question:
     reader = Reader()
     dump, dump_path = None, ""
     entries: list[Entry] = []
+    empty: list[str] = []
     for path in paths:
         if not _is_dump(path):
-            entries += reader.read(path)
+            found = reader.read(path)
+            entries += found
+            empty += [] if found else [path]
         elif dump is not None:
             raise InputError(f"{path}: a second dump beside {dump_path}; one is enough")
         else:
             dump, dump_path = files.read(Path(path)), path
-    asked = [entry for path in flags.job for entry in reader.read(path)]
-    return Question(flags, dump, dump_path, entries, asked, reader.warnings)
+    asked: list[Entry] = []
+    for path in flags.job:
+        found = reader.read(path)
+        if not found:
+            raise InputError(_no_objects(path, reader.warnings))
+        asked += found
+    if dump is None and not entries and not asked:
+        raise InputError("\n".join(_no_objects(path, reader.warnings) for path in empty))
+    return Question(flags, dump, dump_path, entries, asked, reader.warnings + [_no_objects(path, []) for path in empty])
+
+
+def _no_objects(path: str, warnings: Sequence[str]) -> str:
+    """An input that is empty, or of which nothing was left."""
+    left_out = [warning.removeprefix(f"{path}: ") for warning in warnings if warning.startswith(f"{path}: ")]
+    return f"{path}: no objects{' to simulate: ' if left_out else ''}{'; '.join(left_out)}"
 
 
 def _is_dump(path: str) -> bool:

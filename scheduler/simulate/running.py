@@ -71,6 +71,7 @@ def run(
             if isinstance(decision, Evict):
                 evicted[decision.task.job] = evicted.get(decision.task.job, 0) + 1
         _come_true(world, result)
+        world.make_due()
     jobs = {
         job_id: _job_result(cluster.jobs[job_id], evicted.get(job_id, 0))
         for job_id in sorted(concerned)
@@ -112,11 +113,14 @@ def _explanations(
     world: World, memory: Memory, jobs: Collection[str], spans: tuple[Span, ...], stopwatch: Callable[[], float]
 ) -> list[Explanation]:
     cluster = world.cluster
+    known = {job_id: one.obstacles(cluster.jobs[job_id]) for job_id, one in world.dependents.items() if job_id in jobs}
     waiting = [
-        cluster.jobs[job_id] for job_id in jobs if cluster.jobs[job_id].pending or not cluster.jobs[job_id].tasks
+        cluster.jobs[job_id]
+        for job_id in jobs
+        if cluster.jobs[job_id].pending or not cluster.jobs[job_id].tasks or known.get(job_id)
     ]
     if not waiting:
         return []
     with opened(cluster, memory, world.now) as session:
         shared = Shared(session)
-        return [explain(shared, job, spans, stopwatch) for job in waiting]
+        return [explain(shared, job, spans, stopwatch, known.get(job.id, ())) for job in waiting]

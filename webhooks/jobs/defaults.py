@@ -23,7 +23,6 @@ from runtime.wire import AdmissionRequest
 from webhooks.blueprint import Context
 from webhooks.sent import sent_spec
 
-DNS_WITH_HOST_NETWORK: Final = "ClusterFirstWithHostNet"
 NEED_SERVICE: Final = (JobPlugin.TENSORFLOW, JobPlugin.MPI, JobPlugin.PYTORCH, JobPlugin.RAY)
 
 
@@ -69,8 +68,8 @@ def task_defaults(task: TaskSpec, index: int) -> dict[str, Any]:
     changes: dict[str, Any] = {}
     if not task.name:
         changes["name"] = names.default_task_name(index)
-    if task.template.spec.host_network and not task.template.spec.dns_policy:
-        changes["dnsPolicy"] = DNS_WITH_HOST_NETWORK
+    if lacks_name_servers(task):
+        changes["dnsPolicy"] = names.DNS_WITH_HOST_NETWORK
     if task.min_available is None:
         changes["minAvailable"] = jobs.task_min_available(task)
     if not task.max_retry:
@@ -98,6 +97,38 @@ def defaulted(spec: JobSpec, scheduler: str) -> JobSpec:
         max_retry=spec.max_retry or names.DEFAULT_MAX_RETRY,
         min_available=spec.min_available or jobs.total_min_available(filled),
         plugins=plugin_defaults(spec.plugins),
+    )
+
+
+def lacks_name_servers(task: TaskSpec) -> bool:
+    """Whether its pods share their node's network and would ask its name servers, which know no Service."""
+    pod = task.template.spec
+    return pod.host_network and not pod.dns_policy
+
+
+def understood(spec: JobSpec, beside: JobSpec) -> JobSpec:
+    """
+    The spec with what the controller takes absent fields for, to be compared with another version, `beside`.
+
+    Updates aren't mutated, and `kubectl apply` sends the list of tasks as its author wrote it: what was filled in when
+    the job was created is missing there. What the controller takes from the spec alone stays as it is: the scheduler,
+    and plugins that others need. An absent `maxRetry` of the job is the 0 that stands beside it.
+    """
+    max_retry = spec.max_retry
+    if max_retry is None and beside.max_retry:
+        max_retry = names.DEFAULT_MAX_RETRY
+    tasks = tuple(_understood_task(task, index) for index, task in enumerate(spec.tasks))
+    return msgspec.structs.replace(spec, queue=jobs.queue_of(spec), max_retry=max_retry, tasks=tasks)
+
+
+def _understood_task(task: TaskSpec, index: int) -> TaskSpec:
+    if lacks_name_servers(task):
+        task = edit(task, ("template.spec.dns_policy", names.DNS_WITH_HOST_NETWORK))
+    return msgspec.structs.replace(
+        task,
+        name=jobs.task_name(task, index),
+        min_available=jobs.task_min_available(task),
+        max_retry=jobs.task_max_retry(task),
     )
 
 

@@ -12,7 +12,7 @@ from api import jobs
 from api.names import JobPlugin
 from generated.batch.v1alpha1 import JobSpec
 from webhooks import wellformed
-from webhooks.jobs import graph, plugins, policies, tasks, topology, volumes
+from webhooks.jobs import deadlock, graph, plugins, policies, tasks, topology, volumes
 from webhooks.jobs.templates import TemplateJudge
 
 NO_TASKS = "No task specified in job spec"
@@ -49,3 +49,8 @@ def _name_problem(name: str, *, needs_service: bool) -> str:
 def dependency_problem(spec: JobSpec) -> str:
     """Whether tasks wait for each other for ever."""
     return graph.problem(spec.tasks)
+
+
+def warnings(spec: JobSpec) -> tuple[str, ...]:
+    """What is no reason to refuse a job that has no other problem, but will surprise its author."""
+    return (*plugins.warnings(spec), *deadlock.warnings(spec))

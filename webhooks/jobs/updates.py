@@ -12,6 +12,7 @@ from generated.batch.v1alpha1 import Job, JobPhase, JobSpec, TaskSpec, VolumeSpe
 from generated.core.v1 import PodTemplateSpec
 from webhooks.jobs import topology
 from webhooks.jobs.changes import first_change
+from webhooks.jobs.defaults import understood
 from webhooks.jobs.tasks import template_problem
 from webhooks.jobs.templates import TemplateJudge
 
@@ -19,13 +20,19 @@ FIXED: Final = (
     "job updates may not change fields other than `minAvailable`, `tasks[*].replicas under spec` and"
     " `PriorityClassName`"
 )
+TOO_FEW: Final = "job 'minAvailable' must not be greater than total replicas"
 TASKS_ARE_FIXED: Final = "job updates may not add or remove tasks"
 _WITHOUT_PODS: Final = frozenset(("", JobPhase.PENDING, JobPhase.ABORTED))
 
 
 def is_free(new: Job, old: Job) -> bool:
     """Whether nothing is to be judged: the spec says what it said, or the job is on its way out."""
-    return bool(new.metadata.deletion_timestamp) or not first_change(old.spec, new.spec, "spec")
+    return bool(new.metadata.deletion_timestamp) or old.spec == new.spec or not first_change(*_meant(old, new), "spec")
+
+
+def is_waiting(old: Job) -> bool:
+    """Whether the job hasn't started, or has to start anew."""
+    return old.status.state.phase in _WITHOUT_PODS
 
 
 def problem(new: Job, old: Job, judge: TemplateJudge, *, changes_templates: bool) -> str:
@@ -43,20 +50,26 @@ def _problems(new: Job, old: Job, judge: TemplateJudge, changes_templates: bool)
         yield _numbers_problem(task)
         yield topology.partition_problem(task, new.metadata.name).strip()
     if spec.min_available > jobs.total_replicas(spec):
-        yield "job 'minAvailable' must not be greater than total replicas"
+        yield f"{TOO_FEW}: {spec.min_available} > {jobs.total_replicas(spec)}, lower spec.minAvailable as well"
     if spec.min_available < 0:
         yield "job 'minAvailable' must be >= 0"
     if topology.network_problem(spec.network_topology):
         yield topology.TIER_TWICE
     if len(spec.tasks) != len(old.spec.tasks):
         yield TASKS_ARE_FIXED
-    may_change = changes_templates and old.status.state.phase in _WITHOUT_PODS
-    changed = first_change(_fixed(old.spec, may_change), _fixed(spec, may_change), "spec")
+    may_change = changes_templates and is_waiting(old)
+    before, after = _meant(old, new)
+    changed = first_change(_fixed(before, may_change), _fixed(after, may_change), "spec")
     if changed:
         yield f"{FIXED}: {changed}"
     if may_change:
         for index, task in enumerate(spec.tasks):
             yield template_problem(task, index, judge).strip()
+
+
+def _meant(old: Job, new: Job) -> tuple[JobSpec, JobSpec]:
+    """Both specs as the controller understands them: what their author never wrote is no change."""
+    return understood(old.spec, new.spec), understood(new.spec, old.spec)
 
 
 def _numbers_problem(task: TaskSpec) -> str:

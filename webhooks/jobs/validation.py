@@ -14,7 +14,7 @@ from runtime.admission import ALLOWED, Allowed, Denial, Validation, Validator
 from runtime.rbac import READ, Rule
 from runtime.wire import AdmissionRequest
 from webhooks.blueprint import Context
-from webhooks.jobs import plugins, spec, templates, updates
+from webhooks.jobs import deadlock, plugins, spec, templates, updates
 from webhooks.jobs.submission import QueueRules
 
 
@@ -48,7 +48,9 @@ class JobRules(JobValidator):
         if updates.is_free(obj, old):
             return ALLOWED
         problem = updates.problem(obj, old, self._judge, changes_templates=self._changes_templates)
-        return Denial(problem) if problem else ALLOWED
+        if problem:
+            return Denial(problem)
+        return _allow(deadlock.warnings(obj.spec) if updates.is_waiting(old) else ())
 
 
 async def _conclude_later(obj: Job, parts: list[str], queue: Awaitable[str]) -> Validation:
@@ -57,7 +59,10 @@ async def _conclude_later(obj: Job, parts: list[str], queue: Awaitable[str]) -> 
 
 def _conclude(obj: Job, parts: list[str], queue: str) -> Validation:
     message = "".join([*parts, queue, spec.dependency_problem(obj.spec)]).strip()
-    warnings = plugins.warnings(obj.spec) if obj.spec.plugins else ()
     if message:
-        return Denial(message, warnings=warnings)
+        return Denial(message, warnings=plugins.warnings(obj.spec) if obj.spec.plugins else ())
+    return _allow(spec.warnings(obj.spec))
+
+
+def _allow(warnings: tuple[str, ...]) -> Validation:
     return Allowed(warnings) if warnings else ALLOWED

@@ -7,6 +7,7 @@ from typing import Final
 
 import msgspec
 
+from api import names
 from api.jobs import USER_ACTIONS, USER_EVENTS
 from api.names import JOB_PLUGINS, JobPlugin
 from generated.batch.v1alpha1 import JOBS, JobSpec, TaskSpec
@@ -183,12 +184,17 @@ _BOTH: Final = (
 )
 
 
+_ABSENT: Final[dict[tuple[type[msgspec.Struct], str], str]] = {(TaskSpec, "maxRetry"): str(names.DEFAULT_MAX_RETRY)}
+"""Fields that `kubectl apply` leaves out after admission filled them in."""
+
+
 def _unchanged(model: type[msgspec.Struct], new: str, old: str, free: frozenset[str]) -> Iterator[str]:
-    """That each field but the free ones says the same in both."""
+    """That each field but the free ones says the same in both, by what the controller takes an absent one for."""
     for one in msgspec.structs.fields(model):
         if one.encode_name not in free:
             name = one.encode_name
-            yield f"{given(f'{new}.{name}', 'null')} == {given(f'{old}.{name}', 'null')}"
+            absent = _ABSENT.get((model, name), "null")
+            yield f"{given(f'{new}.{name}', absent)} == {given(f'{old}.{name}', absent)}"
 
 
 _TASK_FREE: Final = frozenset(("replicas", "minAvailable"))

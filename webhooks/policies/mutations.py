@@ -10,7 +10,7 @@ from generated.batch.v1alpha1 import JOBS as JOB_KIND
 from generated.scheduling.v1beta1 import POD_GROUPS as GROUP_KIND
 from generated.scheduling.v1beta1 import QUEUES as QUEUE_KIND
 from runtime.patches import pointer
-from webhooks.jobs.defaults import DNS_WITH_HOST_NETWORK, NEED_SERVICE
+from webhooks.jobs.defaults import NEED_SERVICE
 from webhooks.options import Options
 from webhooks.policies.policy import NOTHING, Mutation, given, literal
 from webhooks.queues.defaults import DEFAULT_WEIGHT
@@ -60,7 +60,7 @@ JOBS: Final = Mutation(
         _unless_given("spec.schedulerName", "", literal(Options().scheduler_names[0])),
         _unless_given("spec.maxRetry", 0, str(names.DEFAULT_MAX_RETRY)),
         _tasks(f"{given('t.name', NOTHING)} == ''", "name", "'default' + string(i)"),
-        _tasks(_HOST_NETWORK, "template/spec/dnsPolicy", literal(DNS_WITH_HOST_NETWORK)),
+        _tasks(_HOST_NETWORK, "template/spec/dnsPolicy", literal(names.DNS_WITH_HOST_NETWORK)),
         _tasks(f"{given('t.minAvailable', 'null')} == null", "minAvailable", _LEAST),
         _tasks(f"{given('t.maxRetry', '0')} == 0", "maxRetry", str(names.DEFAULT_MAX_RETRY)),
         _unless_given("spec.minAvailable", 0, f"variables.tasks.map(t, int({given('t.minAvailable', _LEAST)})).sum()"),

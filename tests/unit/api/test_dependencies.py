@@ -72,4 +72,9 @@ def test_the_remedy_names_the_tasks_that_can_begin_and_the_minimum_that_can_be_m
     assert remedy(chain, is_counted=True, pods=1) == (
         "minAvailable of the job lowered to at most 1, the pods that wait for no other task, and task master to be ready"
     )
-    assert remedy([Waiting("a", 1, ("a",))], is_counted=True, pods=0).startswith("minAvailable of the job lowered")
+    circle = [Waiting("a", 1, ("b",)), Waiting("b", 1, ("a",))]
+    assert remedy(circle, is_counted=True, pods=0).startswith("a task that depends on no other")
+    assert remedy(circle, is_counted=False, pods=1) == "tasks that do not depend on each other in a circle"
+    assert remedy(circle, is_counted=True, pods=1) == (
+        "minAvailable of the job lowered to at most 1, the pods that wait for no other task"
+    )

@@ -55,7 +55,7 @@ def test_a_cron_job_is_deleted_and_needs_a_name() -> None:
     used = Server().on(f"DELETE {CRON}/c1", {})
     assert run("cronjob", "delete", "-N", "c1", server=used).out == "delete cronjob c1 successfully\n"
     for verb in ("get", "suspend", "resume", "trigger", "delete"):
-        message = f"cronjob name is mandatory to {verb} a particular cronjob"
+        message = f"cronjob name (specified by --name or -N) is mandatory to {verb} a particular cronjob"
         assert run("cronjob", verb).out == f"Failed to {verb} cronjob: {message}\n"
 
 
@@ -81,7 +81,6 @@ def test_pod_groups_are_listed_by_queue_and_phase() -> None:
         "podgroup.scheduling.volcano.sh/a"
     ]
     assert run("podgroup", "get", "-N", "a", server=used).lines[1].split()[:2] == ["a", "Running"]
-    assert (
-        run("podgroup", "get").out
-        == "Failed to get podgroup: name is mandatory to get the particular podgroup details\n"
-    )
+    flag = "(specified by --name or -N)"
+    missing = f"Failed to get podgroup: name {flag} is mandatory to get the particular podgroup details\n"
+    assert run("podgroup", "get").out == missing

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
@@ -141,6 +144,60 @@ def test_a_group_of_another_name_is_found_by_its_owner(server: Server) -> None:
     assert lines[2] == "PodGroup:  odd: Inqueue, 2 pods needed, 0 running"
 
 
+@pytest.mark.parametrize(
+    ("least", "ready", "told"),
+    [
+        (4, False, "  the gang counts 3 pods of task worker that wait for task master"),
+        (1, False, "  3 pods of task worker wait for task master"),
+        (4, True, ""),
+    ],
+)
+def test_a_task_that_waits_for_another_is_told(least: int, ready: bool, told: str) -> None:
+    tasks = [
+        {"name": "master", "replicas": 1},
+        {"name": "worker", "replicas": 3, "dependsOn": {"name": ["master"]}},
+    ]
+    own = group()
+    own["spec"]["minMember"] = least
+    master = {
+        "metadata": {"annotations": {"volcano.sh/task-spec": "master"}},
+        "status": {"phase": "Running", "containerStatuses": [{"ready": ready}]},
+    }
+    made = Server().on(f"GET {J1}", job(phase="Pending", spec={"tasks": tasks})).on(f"GET {GROUP}", own).items(EVENTS)
+    made.items(PODS, master).on(f"GET {SCHEDULING}/queues/q1", queue())
+    lines = run("job", "explain", "-N", "j1", "--no-scheduler", server=made).lines
+    place = lines.index("  worker: 3 wanted, no pods")
+    if not told:
+        assert lines[place + 1].startswith("Events")
+        return
+    assert lines[place + 1] == told
+    assert ("minAvailable of the job lowered to at most 1" in lines[place + 2]) is (least == 4)
+    found = json.loads(run("job", "explain", "-N", "j1", "--no-scheduler", "-o", "json", server=made).out)
+    assert found["tasks"][1]["waitsFor"] == ["master"]
+
+
+def test_before_a_job_is_let_in_the_tasks_that_wait_for_none_count_as_makeable() -> None:
+    tasks = [
+        {"name": "master", "replicas": 2},
+        {"name": "worker", "replicas": 1, "dependsOn": {"name": ["master"]}},
+    ]
+    own = group()
+    own["spec"]["minMember"] = 3
+    made = Server().on(f"GET {J1}", job(phase="Pending", spec={"tasks": tasks})).on(f"GET {GROUP}", own).items(EVENTS)
+    made.items(PODS).on(f"GET {SCHEDULING}/queues/q1", queue())
+    lines = run("job", "explain", "-N", "j1", "--no-scheduler", server=made).lines
+    assert "  the gang counts 1 pod of task worker that waits for task master" in lines
+    assert any("minAvailable of the job lowered to at most 2" in line for line in lines)
+
+
+@pytest.mark.parametrize("phase", ["Completed", "Aborted"])
+def test_tasks_of_a_job_that_has_ended_wait_for_none(phase: str) -> None:
+    tasks = [{"name": "master", "replicas": 1}, {"name": "worker", "replicas": 1, "dependsOn": {"name": ["master"]}}]
+    made = Server().on(f"GET {J1}", job(phase=phase, spec={"tasks": tasks})).items(EVENTS).items(PODS)
+    made.items(f"{SCHEDULING}/namespaces/default/podgroups")
+    assert "master to be ready" not in run("job", "explain", "-N", "j1", server=made).out
+
+
 def test_what_is_missing_is_said() -> None:
     made = Server().on(f"GET {J1}", job(phase="")).items(EVENTS).items(PODS)
     made.items(f"{SCHEDULING}/namespaces/default/podgroups")
@@ -149,6 +206,83 @@ def test_what_is_missing_is_said() -> None:
     assert lines[2].startswith("PodGroup:  none yet: the job controller makes it")
     assert lines[3] == 'Queue:     default: there is no queue "default": create it, or put the job into another'
     assert lines[5] == "  t: 3 wanted, no pods"
+
+
+@pytest.mark.parametrize(
+    ("phase", "words"),
+    [
+        ("Completed", "the job has finished, nothing waits"),
+        ("Failed", "the job has finished, nothing waits"),
+        ("Terminated", "the job has finished, nothing waits"),
+        ("Terminating", "the job is ending"),
+        ("Aborted", "vcctl job resume"),
+        ("Restarting", "the controller then makes another"),
+    ],
+)
+def test_a_job_whose_pod_group_is_gone_by_right_does_not_blame_the_controller(phase: str, words: str) -> None:
+    made = Server().on(f"GET {J1}", job(phase=phase)).items(EVENTS).items(PODS)
+    made.items(f"{SCHEDULING}/namespaces/default/podgroups")
+    result = run("job", "explain", "-N", "j1", server=made)
+    assert words in result.lines[2]
+    assert "vc-controller-manager" not in result.out
+
+
+@pytest.fixture
+def scheduler() -> Iterator[tuple[str, list[tuple[str, str | None]]]]:
+    """A scheduler outside the cluster: its address, and paths with the credentials that came along."""
+    asked: list[tuple[str, str | None]] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append((self.path, self.headers.get("Authorization")))
+            is_known = self.path.endswith("j1-u-j1")
+            body = b'{"why": "it is asked directly"}' if is_known else b"podgroup x is not known to this scheduler\n"
+            self.send_response(200 if is_known else 404)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: Any) -> None:
+            """Tests are quiet."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as serving:
+        thread = threading.Thread(target=serving.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{serving.server_port}", asked
+        serving.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize("by_flag", [True, False])
+def test_a_scheduler_outside_the_cluster_is_asked_at_its_address(server: Server, scheduler: Any, by_flag: bool) -> None:
+    address, asked = scheduler
+    words = ["--scheduler-url", f"{address}/"] if by_flag else []
+    environ = {"VCCTL_SCHEDULER_URL": "http://127.0.0.1:1" if by_flag else address}
+    result = run("job", "explain", "-N", "j1", *words, server=server, environ=environ)
+    assert "  Why: it is asked directly" in result.lines
+    assert asked == [("/explain/default/j1-u-j1", None)]
+    assert not [target for target in server.targets if "proxy" in target]
+
+
+def test_what_a_scheduler_outside_the_cluster_refuses_is_told_in_its_words(server: Server, scheduler: Any) -> None:
+    own = group()
+    own["metadata"] |= {"name": "x"}
+    server.on(f"GET {GROUP}", own)
+    lines = run("job", "explain", "-N", "j1", "--scheduler-url", scheduler[0], server=server).lines
+    assert lines[len(HEAD)].startswith("Scheduler: no answer (podgroup x is not known to this scheduler)")
+
+
+def test_a_scheduler_that_does_not_listen_is_told_at_once(server: Server) -> None:
+    lines = run("job", "explain", "-N", "j1", "--scheduler-url", "http://127.0.0.1:1", server=server).lines
+    assert "connection refused" in lines[len(HEAD)]
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:8080", "ftp://a", "http://", "http://a:b", "http://a?x=1"])
+def test_an_address_that_is_none_is_refused(server: Server, address: str) -> None:
+    told = run("job", "explain", "-N", "j1", "--scheduler-url", address, server=server).out
+    assert told == (f"Failed to explain job: --scheduler-url: {address} is no address such as http://127.0.0.1:8080\n")
+    told = run("job", "explain", "-N", "j1", server=server, environ={"VCCTL_SCHEDULER_URL": address}).out
+    assert "VCCTL_SCHEDULER_URL: " in told
 
 
 def test_a_name_is_needed() -> None:

@@ -89,6 +89,17 @@ def test_a_void_order_gets_a_hint_on_stderr_and_is_sent_all_the_same(verb: str, 
 
 
 @pytest.mark.parametrize(
+    ("verb", "phase"),
+    [("suspend", "Aborted"), ("suspend", "Aborting"), ("suspend", "Completed"), ("resume", "Running")],
+)
+def test_a_void_order_is_not_said_to_have_had_an_effect(verb: str, phase: str) -> None:
+    told = run("job", verb, "-N", "j1", "--verbose", server=server(phase))
+    assert (told.code, told.out) == (0, "")
+    assert told.err.startswith(f"hint: job j1 is {phase}, ")
+    assert run("job", verb, "-N", "j1", "-o", "name", server=server(phase)).out == "job.batch.volcano.sh/j1\n"
+
+
+@pytest.mark.parametrize(
     ("words", "phases", "code", "out"),
     [
         (("suspend",), ("Running", "Aborting", "Aborted"), 0, ""),

@@ -133,6 +133,12 @@ def test_a_queue_is_opened_and_closed_by_commands_in_the_default_namespace(
     assert used.bodies("POST") == [order(sent)]
 
 
+def test_a_queue_that_is_closed_already_is_not_said_to_be_closed_now() -> None:
+    used = Server().on(f"GET {QUEUES}/q1", queue(state="Closed")).on(f"POST {COMMANDS}", {})
+    result = run("queue", "operate", "-n", "q1", "-a", "close", "--verbose", server=used)
+    assert (result.out, result.err) == ("", "hint: queue q1 is Closed already\n")
+
+
 def test_closing_may_be_waited_for() -> None:
     used = (
         Server()

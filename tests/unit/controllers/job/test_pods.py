@@ -38,6 +38,13 @@ def test_places_are_named_by_job_task_and_ordinal() -> None:
     ]
 
 
+def test_controllers_read_a_task_without_a_name_as_admission_would_have_named_it() -> None:
+    tasks = [{"replicas": 1}, {"name": "", "replicas": 1}, {"name": "c", "replicas": 1}]
+    job = DECODER.decode(msgspec.json.encode({"metadata": {"name": "j"}, "spec": {"tasks": tasks}}))
+    assert [task.name for task in job.spec.tasks] == ["default0", "default1", "c"]
+    assert [place.pod for place in places(job).values()] == ["j-default0-0", "j-default1-0", "j-c-0"]
+
+
 def test_a_pod_carries_what_makes_it_one_of_the_job() -> None:
     pod = first(stored({"spec": {"containers": [{"name": "c", "image": "i"}]}}))
     shared = {

@@ -93,6 +93,7 @@ ACCEPTED: dict[str, Json] = {
     "a queue without a state": job(queue="new"),
     "no queue": job(queue=""),
     "a name that a Service can not have": job(name="1job"),
+    "no pods at all": job(task(replicas=0), task("u", replicas=0), minAvailable=0),
 }
 
 DENIED: dict[str, tuple[Json, str]] = {
@@ -339,6 +340,17 @@ def updated(new: Json, old: Json | None = None, **options: Any) -> str:
 
 FIXED = "job updates may not change fields other than `minAvailable`, `tasks[*].replicas under spec` and `PriorityClassName`"
 OLD = job(task(replicas=2))
+STORED = job(task(replicas=4, minAvailable=4, maxRetry=3), minAvailable=4, maxRetry=3, schedulerName="volcano")
+"""As admission filled it in for an author who wrote nothing of it; `kubectl apply` sends the list of tasks without."""
+
+
+def applied(*tasks: Json, **spec: Any) -> Json:
+    """STORED, its list of tasks replaced by one as its author wrote it."""
+    return job(*tasks, **{"minAvailable": 4, "maxRetry": 3, "schedulerName": "volcano", **spec})
+
+
+HOST = {"hostNetwork": True}
+HOST_STORED = {**HOST, "dnsPolicy": "ClusterFirstWithHostNet"}
 ALLOWED_UPDATES: dict[str, tuple[Json, Json]] = {
     "nothing": (OLD, OLD),
     "labels": ({**OLD, "metadata": {"name": "j", "labels": {"a": "b"}}}, OLD),
@@ -354,6 +366,29 @@ ALLOWED_UPDATES: dict[str, tuple[Json, Json]] = {
     "the name of a claim that was made": (
         job(task(replicas=3), volumes=[{"mountPath": "/a", "volumeClaim": CLAIM, "volumeClaimName": "made"}]),
         job(task(replicas=2), volumes=[{"mountPath": "/a", "volumeClaim": CLAIM}]),
+    ),
+    "more replicas, what was filled in left out": (applied(task(replicas=5)), STORED),
+    "fewer replicas, what was filled in left out": (applied(task(replicas=3), minAvailable=2), STORED),
+    "what was filled in left out": (applied(task(replicas=4)), STORED),
+    "what was filled in written out": (STORED, applied(task(replicas=3))),
+    "explicit 0 retries of a task": (applied(task(replicas=5, maxRetry=0)), STORED),
+    "retries of the job left out": (applied(task(replicas=5), maxRetry=None), STORED),
+    "the names of tasks left out": (
+        applied(task("", replicas=5), task("")),
+        applied(task("default0", replicas=4), task("default1")),
+    ),
+    "the default queue left out": (applied(task(replicas=5), queue=""), STORED),
+    "a minimum that its author took back": (
+        applied(task(replicas=4)),
+        job(task(replicas=4, minAvailable=1, maxRetry=3), minAvailable=4, maxRetry=3, schedulerName="volcano"),
+    ),
+    "the name servers of the host network left out": (
+        applied(task(replicas=5, template=pod(**HOST))),
+        applied(task(replicas=4, minAvailable=4, maxRetry=3, template=pod(**HOST_STORED))),
+    ),
+    "labels of a job that breaks newer rules, what was filled in left out": (
+        {**job(task(replicas=1), minAvailable=2), "metadata": {"name": "j", "labels": {"a": "b"}}},
+        job(task(replicas=1, minAvailable=1, maxRetry=3), minAvailable=2),
     ),
     "a finalizer of a job that breaks newer rules": (
         {**job(task(replicas=1, minAvailable=2)), "metadata": {"name": "j", "finalizers": []}},
@@ -380,7 +415,35 @@ DENIED_UPDATES: dict[str, tuple[Json, Json, str]] = {
     "more than all": (
         job(task(replicas=2), minAvailable=3),
         OLD,
-        "job 'minAvailable' must not be greater than total replicas",
+        "job 'minAvailable' must not be greater than total replicas: 3 > 2, lower spec.minAvailable as well",
+    ),
+    "fewer replicas than a minimum that was filled in": (
+        applied(task(replicas=3)),
+        STORED,
+        "job 'minAvailable' must not be greater than total replicas: 4 > 3, lower spec.minAvailable as well",
+    ),
+    "retries of a task": (applied(task(replicas=5, maxRetry=5)), STORED, f"{FIXED}: spec.tasks[0].maxRetry"),
+    "retries of a task left out that were no default": (
+        applied(task(replicas=5)),
+        job(task(replicas=4, maxRetry=7), minAvailable=4, maxRetry=3, schedulerName="volcano"),
+        f"{FIXED}: spec.tasks[0].maxRetry",
+    ),
+    "no retries of the job": (applied(task(replicas=5), maxRetry=0), STORED, f"{FIXED}: spec.maxRetry"),
+    "the scheduler left out": (applied(task(replicas=5), schedulerName=""), STORED, f"{FIXED}: spec.schedulerName"),
+    "the name of a task left out that was no default": (
+        applied(task("", replicas=5)),
+        applied(task("t", replicas=4)),
+        f"{FIXED}: spec.tasks[0].name",
+    ),
+    "a plugin that was filled in left out": (
+        applied(task("master", replicas=5), plugins={"mpi": []}),
+        applied(task("master", replicas=4), plugins={"mpi": [], "svc": [], "ssh": []}),
+        f"{FIXED}: spec.plugins[svc]",
+    ),
+    "other name servers of the host network": (
+        applied(task(replicas=5, template=pod(**HOST, dnsPolicy="Default"))),
+        applied(task(replicas=4, template=pod(**HOST_STORED))),
+        f"{FIXED}: spec.tasks[0].template.spec.dnsPolicy",
     ),
     "less than nothing": (job(task(replicas=2), minAvailable=-1), OLD, "job 'minAvailable' must be >= 0"),
     "two tiers": (

@@ -196,6 +196,22 @@ UPDATES: tuple[Case, ...] = (
     fine("Job", {"metadata": {"labels": {"a": "b"}}}, _OLD),
     fine("Job", changed(minAvailable=1, priorityClassName="high"), _OLD),
     fine("Job", _scaled(replicas=5, minAvailable=3), _OLD),
+    fine(
+        "Job",
+        _scaled(replicas=5),
+        job(
+            task(minAvailable=2, maxRetry=3),
+            *_OLD["spec"]["tasks"][1:],
+            minAvailable=2,
+            volumes=_OLD["spec"]["volumes"],
+        ),
+    ),
+    wrong(
+        "Job",
+        _scaled(replicas=5),
+        _FIXED,
+        job(task(maxRetry=7), task("u"), minAvailable=2, volumes=_OLD["spec"]["volumes"]),
+    ),
     wrong("Job", _scaled(replicas=1, minAvailable=2), "'minAvailable' must be <= 'replicas' in task", _OLD),
     wrong("Job", changed(minAvailable=9), "job 'minAvailable' must not be greater than total replicas", _OLD),
     wrong("Job", changed(tasks=[task()]), "job updates may not add or remove tasks", _OLD),
