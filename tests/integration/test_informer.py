@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks import pods as sample
+from api.poddecoding import pod_decoder
 from benchmarks.informer_soak import Soak, Story
 from cluster import ControlPlane
 from generated.core.v1 import CONFIG_MAPS, PODS, ConfigMap, Pod
@@ -175,7 +175,7 @@ async def test_pods_are_interned_and_equal_to_plainly_decoded_ones(client: Clien
         await client.create(PODS, {"metadata": {"name": name}, "spec": template}, namespace)
     plain, interned = (
         Informer(client, PODS, namespace=namespace),
-        Informer(client, PODS, namespace=namespace, decoder=sample.decoder()),
+        Informer(client, PODS, namespace=namespace, decoder=pod_decoder()),
     )
     async with running(plain, interned):
         await asyncio.gather(plain.wait_synced(), interned.wait_synced())

@@ -67,6 +67,7 @@ def test_a_broken_record_counts_as_absent(tmp_path: Path, text: str) -> None:
 
 def test_without_an_installation_the_version_is_unknown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(version, "DISTRIBUTION", "no-such-distribution")
+    monkeypatch.setattr(version, "_record", version._record.__wrapped__)
     assert version.read(tmp_path / "none.json", version._direct_url()).version == ""
 
 
