@@ -30,11 +30,11 @@ from generated.core.v1 import Node as NodeObject
 from generated.meta.v1 import ObjectMeta
 from generated.scheduling.v1beta1 import PodGroup
 from generated.scheduling.v1beta1 import Queue as QueueObject
-from scheduler import conf
 from scheduler.actions import BUILT_IN as ACTIONS
 from scheduler.cycle import run_cycle
 from scheduler.memory import Memory
 from scheduler.plugins import BUILT_IN as PLUGINS
+from scheduler.settings import conf
 from scheduler.state.cluster import Cluster
 from scheduler.state.dimensions import Request
 from scheduler.state.status import Status

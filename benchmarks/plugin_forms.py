@@ -22,14 +22,14 @@ from generated.core.v1 import Node as NodeObject
 from generated.meta.v1 import ObjectMeta
 from generated.scheduling.v1beta1 import PodGroup
 from generated.scheduling.v1beta1 import Queue as QueueObject
-from scheduler import conf
+from scheduler.contract.decisions import Bind
+from scheduler.contract.effects import UNIQUE, Effect
 from scheduler.cycle import run_cycle
-from scheduler.decisions import Bind
-from scheduler.effects import UNIQUE, Effect
-from scheduler.loading import Catalog, Directory, built_in
 from scheduler.memory import Memory
 from scheduler.plugin import Plugin
 from scheduler.session import Session
+from scheduler.settings import conf
+from scheduler.settings.loading import Catalog, Directory, built_in
 from scheduler.state.cluster import Cluster
 from scheduler.state.dimensions import Request
 from scheduler.state.task import Shape, Task

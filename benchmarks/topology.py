@@ -31,11 +31,11 @@ from generated.topology.v1alpha1 import (
     MemberSelector,
     MemberSpec,
 )
-from scheduler import conf
 from scheduler.actions import BUILT_IN as ACTIONS
 from scheduler.cycle import run_cycle
 from scheduler.memory import Memory
 from scheduler.plugins import BUILT_IN as PLUGINS
+from scheduler.settings import conf
 from scheduler.state.cluster import Cluster
 from scheduler.state.dimensions import Request
 from scheduler.state.status import Status

@@ -13,8 +13,8 @@ from runtime import log as logs
 from runtime import options
 from runtime.flags import exit_invalid
 from runtime.manager import Ending, Endings, Manager
-from scheduler.options import PROGRAM, feature_gates, parser
 from scheduler.process import Process
+from scheduler.settings.options import PROGRAM, feature_gates, parser
 
 WITHOUT_ELECTION = Ending(1, "finished without leader elect")
 """compat: SCHED-1"""

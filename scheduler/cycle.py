@@ -12,13 +12,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from scheduler.decisions import Bind, Decision, Evict
-from scheduler.gauges import Gauges
-from scheduler.levels import Level, levels
-from scheduler.outcome import Outcome, outcome
-from scheduler.points import Guarded
+from scheduler.contract.decisions import Bind, Decision, Evict
+from scheduler.contract.points import Guarded
+from scheduler.fairness.levels import Level, levels
+from scheduler.reporting.gauges import Gauges
+from scheduler.reporting.outcome import Outcome, outcome
+from scheduler.reporting.timings import Span, Timings
 from scheduler.session import Session
-from scheduler.timings import Span, Timings
 
 if TYPE_CHECKING:
     from scheduler.memory import Memory

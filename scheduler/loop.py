@@ -21,17 +21,17 @@ from scheduler.budget import Budget
 from scheduler.cycle import Result, run_cycle
 from scheduler.dump import overview
 from scheduler.dump.taking import Taking
+from scheduler.evicting.nominations import Nominations
 from scheduler.explain.asking import Questions
 from scheduler.gates import Gates
 from scheduler.memory import Memory
-from scheduler.nominations import Nominations
-from scheduler.sampling import Sampling
+from scheduler.placing.sampling import Sampling
 from scheduler.shards import Shards
 
 if TYPE_CHECKING:
     from scheduler.cache.facts import Change, Facts
-    from scheduler.reload import Loaded
-    from scheduler.timings import Span
+    from scheduler.reporting.timings import Span
+    from scheduler.settings.reload import Loaded
 
 log = logging.getLogger(__name__)
 

@@ -11,22 +11,22 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, TypeVar
 
-from scheduler.arguments import Arguments
+from scheduler.contract.arguments import Arguments
+from scheduler.contract.guarding import Throws, guarded_filter, guarded_score
+from scheduler.contract.loose import Loose
+from scheduler.contract.points import Point
+from scheduler.evicting.nominations import Nominations
 from scheduler.gates import Gates
-from scheduler.guarding import Throws, guarded_filter, guarded_score
-from scheduler.loose import Loose
-from scheduler.nominations import Nominations
-from scheduler.points import Point
-from scheduler.sampling import Sampling
+from scheduler.placing.sampling import Sampling
+from scheduler.placing.signature import Signatures
 from scheduler.shards import Mode, Shards
-from scheduler.signature import Signatures
 from scheduler.state.reservation import settle
 
 if TYPE_CHECKING:
-    from scheduler.conf import Configuration, PluginOption
-    from scheduler.effects import Filter, Score
+    from scheduler.contract.effects import Filter, Score
     from scheduler.plugin import Plugin
     from scheduler.session import Session
+    from scheduler.settings.conf import Configuration, PluginOption
     from scheduler.state.cluster import Cluster
 
 T = TypeVar("T", "Filter", "Score")

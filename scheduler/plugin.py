@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
-    from scheduler.arguments import Arguments, Declared
+    from scheduler.contract.arguments import Arguments, Declared
     from scheduler.session import Session
 
 

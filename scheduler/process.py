@@ -37,17 +37,17 @@ from scheduler.cache.queuewriter import QueueWriter
 from scheduler.cache.selection import Selection, selector_of, share_of
 from scheduler.cache.shards import ShardWriter
 from scheduler.cache.writers import Writers
+from scheduler.contract.decisions import OpenGate
 from scheduler.cycle import Result
-from scheduler.decisions import OpenGate
 from scheduler.dump import files
 from scheduler.explain import endpoint
 from scheduler.gates import FEATURE
-from scheduler.loading import built_in, installed
 from scheduler.loop import Scheduler
-from scheduler.options import PROGRAM
-from scheduler.publishing import Publisher
-from scheduler.reload import Configurations
-from scheduler.sampling import Sampling
+from scheduler.placing.sampling import Sampling
+from scheduler.reporting.publishing import Publisher
+from scheduler.settings.loading import built_in, installed
+from scheduler.settings.options import PROGRAM
+from scheduler.settings.reload import Configurations
 from scheduler.shards import ShardStatus, shards_of
 from scheduler.state.cluster import Cluster
 from scheduler.state.workloads import WORKLOADS

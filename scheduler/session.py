@@ -12,32 +12,32 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scheduler.decisions import Decision, OpenGate
-from scheduler.fiterrors import FitErrors, examine
-from scheduler.gauges import Gauges
-from scheduler.handlers import Handlers
-from scheduler.journal import Journal
-from scheduler.ledger import Ledger
+from scheduler.contract.decisions import Decision, OpenGate
+from scheduler.contract.handlers import Handlers
+from scheduler.contract.journal import Journal
+from scheduler.contract.ledger import Ledger
+from scheduler.contract.points import Guarded, Point, Points
+from scheduler.contract.questions import Questions
+from scheduler.contract.registration import Registration
 from scheduler.memory import PENDING_PHASES, Memory
-from scheduler.points import Guarded, Point, Points
-from scheduler.questions import Questions
-from scheduler.registration import Registration
+from scheduler.placing.fiterrors import FitErrors, examine
+from scheduler.reporting.gauges import Gauges
+from scheduler.reporting.timings import ON_CLOSE, ON_OPEN, Timings
 from scheduler.state import moves
 from scheduler.statement import Operation, Placement, Statement, nodes_of, operation_job
-from scheduler.timings import ON_CLOSE, ON_OPEN, Timings
 from scheduler.topology.context import Topology
 
 if TYPE_CHECKING:
-    from scheduler.conf import Configuration
-    from scheduler.loose import Loose
+    from scheduler.contract.loose import Loose
+    from scheduler.placing.signature import Signatures
+    from scheduler.placing.template import Template
     from scheduler.plugin import Plugin
-    from scheduler.signature import Signatures
+    from scheduler.settings.conf import Configuration
     from scheduler.state.cluster import Cluster
     from scheduler.state.job import Job
     from scheduler.state.node import Node
     from scheduler.state.queue import Queue
     from scheduler.state.task import Task
-    from scheduler.template import Template
 
 
 class Session(Registration, Questions):

@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scheduler.effects import Code, Effect, Filter, Refusal, Verdicts
+from scheduler.contract.effects import Code, Effect, Filter, Refusal, Verdicts
 from scheduler.state.dimensions import Mask
 from scheduler.state.status import Status
 
 if TYPE_CHECKING:
     from generated.shard.v1alpha1 import NodeShard
+    from scheduler.contract.view import View
     from scheduler.state.cluster import Cluster
     from scheduler.state.task import Task
-    from scheduler.view import View
 
 log = logging.getLogger(__name__)
 

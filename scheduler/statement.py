@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from scheduler.decisions import Bind, Evict
+from scheduler.contract.decisions import Bind, Evict
 from scheduler.state import moves
 from scheduler.state.status import Status
 from scheduler.state.task import Task, Transaction

@@ -13,7 +13,7 @@ from scheduler.actions.gangreclaim import gangreclaim
 from scheduler.actions.preempt import preempt
 from scheduler.actions.reclaim import reclaim
 from scheduler.actions.shuffle import shuffle
-from scheduler.arguments import Declared, Type
+from scheduler.contract.arguments import Declared, Type
 
 if TYPE_CHECKING:
     from scheduler.session import Session

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scheduler.fairness.ordering import RankedQueue
 from scheduler.gates import is_behind_queue
-from scheduler.interleaving import Interleaving
-from scheduler.ordering import RankedQueue
-from scheduler.placer import Placer
+from scheduler.placing.interleaving import Interleaving
+from scheduler.placing.placer import Placer
 from scheduler.topology.nomination import redeem
 from scheduler.topology.search import Search
 from scheduler.topology.worksheet import JobSheet, Worksheet, can_be_placed, job_sheet

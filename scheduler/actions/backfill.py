@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scheduler.fiterrors import FitErrors, everywhere, examine
-from scheduler.placement import choose
+from scheduler.placing.fiterrors import FitErrors, everywhere, examine
+from scheduler.placing.placement import choose
 
 if TYPE_CHECKING:
+    from scheduler.placing.template import Template
     from scheduler.session import Session
     from scheduler.state.dimensions import Mask
     from scheduler.state.job import Job
     from scheduler.state.task import Task
     from scheduler.statement import Statement
-    from scheduler.template import Template
 
 OUT_OF_REACH = "no node is within the network topology that the job allows"
 

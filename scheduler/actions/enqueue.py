@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scheduler.ordering import RankedQueue
+from scheduler.fairness.ordering import RankedQueue
 from scheduler.state.status import Status
 
 if TYPE_CHECKING:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scheduler.contexts import Kind
-from scheduler.gangrelief import GangRelief, Rules
-from scheduler.ordering import RankedQueue
-from scheduler.settling import starving_jobs
+from scheduler.contract.contexts import Kind
+from scheduler.evicting.gangrelief import GangRelief, Rules
+from scheduler.evicting.settling import starving_jobs
+from scheduler.fairness.ordering import RankedQueue
 
 if TYPE_CHECKING:
     from scheduler.session import Session

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scheduler.arguments import Arguments
-from scheduler.contexts import Kind
-from scheduler.ordering import RankedQueue
-from scheduler.rehearsal import Rehearsal
-from scheduler.relief import Relief
-from scheduler.settling import settle, starving_jobs, waiting_tasks
-from scheduler.victims import Pool, pool_of
+from scheduler.contract.arguments import Arguments
+from scheduler.contract.contexts import Kind
+from scheduler.evicting.rehearsal import Rehearsal
+from scheduler.evicting.relief import Relief
+from scheduler.evicting.settling import settle, starving_jobs, waiting_tasks
+from scheduler.evicting.victims import Pool, pool_of
+from scheduler.fairness.ordering import RankedQueue
 
 if TYPE_CHECKING:
     from scheduler.session import Session

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scheduler.contexts import Kind
-from scheduler.ordering import RankedQueue
-from scheduler.relief import Relief
-from scheduler.settling import settle, starving_jobs, waiting_tasks
-from scheduler.victims import Pool, pool_of
+from scheduler.contract.contexts import Kind
+from scheduler.evicting.relief import Relief
+from scheduler.evicting.settling import settle, starving_jobs, waiting_tasks
+from scheduler.evicting.victims import Pool, pool_of
+from scheduler.fairness.ordering import RankedQueue
 
 if TYPE_CHECKING:
     from scheduler.session import Session

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scheduler.contexts import Kind
+from scheduler.contract.contexts import Kind
 from scheduler.state.status import Status
 
 if TYPE_CHECKING:

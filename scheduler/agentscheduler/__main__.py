@@ -12,7 +12,7 @@ from runtime.manager import Endings, Manager
 from scheduler.__main__ import DRAIN_SECONDS, WITHOUT_ELECTION
 from scheduler.agentscheduler.options import PROGRAM, parser, problems
 from scheduler.agentscheduler.process import AgentProcess
-from scheduler.options import feature_gates
+from scheduler.settings.options import feature_gates
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

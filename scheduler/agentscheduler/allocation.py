@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from api import names
-from scheduler.arguments import Arguments, Declared, Type
-from scheduler.fiterrors import FitErrors, examine
-from scheduler.outcome import TaskOutcome
-from scheduler.placement import NONE, Choice, choose
+from scheduler.contract.arguments import Arguments, Declared, Type
+from scheduler.placing.fiterrors import FitErrors, examine
+from scheduler.placing.placement import NONE, Choice, choose
+from scheduler.reporting.outcome import TaskOutcome
 from scheduler.state.status import Status
 
 if TYPE_CHECKING:
+    from scheduler.placing.template import Template
     from scheduler.session import Session
     from scheduler.state.dimensions import Mask
     from scheduler.state.task import Task
-    from scheduler.template import Template
 
 ACTION = "allocate"
 CANDIDATES = "candidateNodeCount"

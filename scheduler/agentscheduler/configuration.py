@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from scheduler import conf
 from scheduler.agentscheduler.allocation import ACTION, allocate
-from scheduler.conf import Configuration, PluginOption
-from scheduler.loading import Catalog, built_in, installed
+from scheduler.settings import conf
+from scheduler.settings.conf import Configuration, PluginOption
+from scheduler.settings.loading import Catalog, built_in, installed
 
 DEFAULT = """\
 actions: "allocate"

@@ -20,12 +20,12 @@ from scheduler.agentscheduler.allocation import ACTION, Allocation
 from scheduler.budget import Budget
 from scheduler.cycle import Result, run_cycle
 from scheduler.loop import BUDGET, Scheduler
-from scheduler.outcome import Outcome
+from scheduler.reporting.outcome import Outcome
 from scheduler.state.status import Status
 
 if TYPE_CHECKING:
     from scheduler.agentscheduler.facts import AgentFacts
-    from scheduler.reload import Loaded
+    from scheduler.settings.reload import Loaded
     from scheduler.state.task import Task
 
 log = logging.getLogger(__name__)

@@ -26,8 +26,8 @@ from scheduler.cache.shards import ShardWriter
 from scheduler.cache.writers import Writers
 from scheduler.cycle import Result
 from scheduler.process import Process, sampling_of, subject_of, wait_synced
-from scheduler.publishing import Publisher
-from scheduler.reload import Configurations
+from scheduler.reporting.publishing import Publisher
+from scheduler.settings.reload import Configurations
 from scheduler.shards import shards_of
 from scheduler.state.cluster import Cluster
 from scheduler.state.job import Job

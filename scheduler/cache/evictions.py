@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from generated.clients.clientset import Clientset
     from generated.core.v1 import Pod
     from runtime.events import EventRecorder
-    from scheduler.decisions import Evict
-    from scheduler.nominations import Lapse
+    from scheduler.contract.decisions import Evict
+    from scheduler.evicting.nominations import Lapse
     from scheduler.state.task import Task
 
 log = logging.getLogger(__name__)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from api.resources import from_numbers, is_same, raw
-from scheduler.levels import Level
+from scheduler.fairness.levels import Level
 
 if TYPE_CHECKING:
     from scheduler.state.dimensions import Floats

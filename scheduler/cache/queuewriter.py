@@ -11,7 +11,7 @@ from runtime.errors import ApiError, ConnectionFailed, NotFound
 from runtime.patches import MergePatch
 from runtime.rbac import Rule
 from scheduler.cache.queuestatuses import Allocated, QueueStatuses
-from scheduler.levels import Level
+from scheduler.fairness.levels import Level
 
 if TYPE_CHECKING:
     from generated.clients.clientset import Clientset

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from scheduler.outcome import JobOutcome, TaskOutcome
+    from scheduler.reporting.outcome import JobOutcome, TaskOutcome
 
 _NUMBER = re.compile(r"\d+")
 PATIENCE = 30.0

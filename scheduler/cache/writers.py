@@ -26,10 +26,10 @@ from runtime.rbac import Rule
 from scheduler.cache.evictions import Evictions
 from scheduler.cache.later import Later
 from scheduler.cache.statuses import GroupStatus, GroupStatuses, TaskStatuses
-from scheduler.decisions import Bind, Evict
-from scheduler.messages import READY
-from scheduler.outcome import JobOutcome, TaskOutcome
-from scheduler.publishing import BIND, BOUND, PRE_BOUND, observe_stage, observe_task
+from scheduler.contract.decisions import Bind, Evict
+from scheduler.reporting.messages import READY
+from scheduler.reporting.outcome import JobOutcome, TaskOutcome
+from scheduler.reporting.publishing import BIND, BOUND, PRE_BOUND, observe_stage, observe_task
 
 if TYPE_CHECKING:
     from generated.clients.clientset import Clientset

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from scheduler.contract.view import View
 from scheduler.state.dimensions import CPU, MEMORY, PODS, Floats
-from scheduler.view import View
 
 if TYPE_CHECKING:
     from scheduler.state.cluster import Cluster

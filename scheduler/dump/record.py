@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from scheduler.contract.decisions import Bind, OpenGate
 from scheduler.cycle import Result
-from scheduler.decisions import Bind, OpenGate
 
 
 class DecisionRecord(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -14,16 +14,16 @@ from pathlib import Path
 from runtime.errors import ConfigError
 from runtime.flags import FlagParser
 from runtime.flagtypes import STRING
-from scheduler import conf
 from scheduler.budget import Budget
 from scheduler.cycle import Result, run_cycle
 from scheduler.dump.files import Dump, DumpError, read
 from scheduler.dump.parts import put
 from scheduler.dump.record import CycleRecord, DecisionRecord, decisions_of
 from scheduler.gates import Gates
-from scheduler.loading import Catalog, Directory, built_in, files_of, installed
 from scheduler.memory import Memory
-from scheduler.sampling import Sampling
+from scheduler.placing.sampling import Sampling
+from scheduler.settings import conf
+from scheduler.settings.loading import Catalog, Directory, built_in, files_of, installed
 from scheduler.shards import Mode, Shards
 
 SAME, DIFFERENT, UNREADABLE = 0, 1, 2

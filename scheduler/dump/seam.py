@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from scheduler.nominations import Nomination
+from scheduler.evicting.nominations import Nomination
 from scheduler.state.cluster import Cluster
 from scheduler.state.task import Shape
 

@@ -9,7 +9,7 @@ import msgspec
 from generated.topology.v1alpha1 import HyperNode
 from runtime.selector import Requirement, Selector
 from scheduler.dump.seam import Part, Reading, Writing
-from scheduler.nominations import Nomination
+from scheduler.evicting.nominations import Nomination
 from scheduler.state.claims import VolumeClaim
 
 

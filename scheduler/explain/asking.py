@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from scheduler.explain.report import Explanation
     from scheduler.memory import Memory
+    from scheduler.reporting.timings import Span
     from scheduler.state.cluster import Cluster
-    from scheduler.timings import Span
 
 log = logging.getLogger(__name__)
 

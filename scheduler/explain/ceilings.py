@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scheduler import shares
 from scheduler.explain import wording
 from scheduler.explain.places import minimum_of
+from scheduler.fairness import shares
 from scheduler.state.reservation import minimum_row
 
 if TYPE_CHECKING:

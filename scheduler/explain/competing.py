@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from scheduler.contract.points import Point
 from scheduler.explain.report import Competition, Competitor
 from scheduler.explain.standing import share_of
-from scheduler.points import Point
 
 if TYPE_CHECKING:
     from scheduler.explain.shared import Shared

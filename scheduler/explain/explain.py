@@ -31,10 +31,10 @@ from scheduler.state.status import Status
 if TYPE_CHECKING:
     from scheduler.explain.obstacles import Obstacle
     from scheduler.explain.shared import Shared
+    from scheduler.reporting.timings import Span
     from scheduler.session import Session
     from scheduler.state.job import Job
     from scheduler.state.task import Task
-    from scheduler.timings import Span
 
 MOST = 10
 """So many kinds of waiting pods are told of one by one."""

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from scheduler.contract.view import View
 from scheduler.explain.report import FilterCount, InsufficientCount, NearestNode, NodeCounts
 from scheduler.explain.wording import joined, quantity, shortage
 from scheduler.state.dimensions import MIN_RESOURCE, Mask
-from scheduler.view import View
 
 if TYPE_CHECKING:
-    from scheduler.effects import Filter, Verdicts
+    from scheduler.contract.effects import Filter, Verdicts
     from scheduler.session import Session
     from scheduler.state.dimensions import Floats
     from scheduler.state.task import Task

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from scheduler.contract.points import Point
 from scheduler.explain import wording
 from scheduler.explain.ceilings import minimum_beyond
 from scheduler.explain.report import Cause, CauseKind
 from scheduler.explain.taken import taken
 from scheduler.gates import is_behind_queue
-from scheduler.points import Point
 from scheduler.state.status import Status
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from scheduler.contexts import Purpose
+from scheduler.contract.contexts import Purpose
 from scheduler.explain.report import DomainRoom, Promise, TopologyStanding
 from scheduler.explain.wording import shortage
 from scheduler.state.dimensions import MIN_RESOURCE

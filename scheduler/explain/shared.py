@@ -5,13 +5,13 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from scheduler.shares import real_capabilities
+from scheduler.fairness.shares import real_capabilities
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from scheduler.fairness.shares import QueueFigures
     from scheduler.session import Session
-    from scheduler.shares import QueueFigures
     from scheduler.state.dimensions import Floats
     from scheduler.state.job import Job
     from scheduler.state.queue import Queue

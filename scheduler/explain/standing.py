@@ -9,9 +9,9 @@ from scheduler.explain.report import QueueStanding
 
 if TYPE_CHECKING:
     from scheduler.explain.shared import Shared
+    from scheduler.fairness.shares import QueueFigures
     from scheduler.plugin import Plugin
     from scheduler.session import Session
-    from scheduler.shares import QueueFigures
     from scheduler.state.job import Job
     from scheduler.state.queue import Queue
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
+from scheduler.contract.view import View
 from scheduler.explain.nodes import MILLISECONDS
 from scheduler.explain.report import Times, Took
-from scheduler.view import View
 
 if TYPE_CHECKING:
     from scheduler.explain.nodes import Survey
+    from scheduler.reporting.timings import Span
     from scheduler.session import Session
     from scheduler.state.task import Task
-    from scheduler.timings import Span
 
 MOST = 10
 

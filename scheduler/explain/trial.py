@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from scheduler.fiterrors import FitErrors, everywhere
-from scheduler.placement import choose
-from scheduler.placer import Placer
+from scheduler.placing.fiterrors import FitErrors, everywhere
+from scheduler.placing.placement import choose
+from scheduler.placing.placer import Placer
 from scheduler.topology.search import Search
 from scheduler.topology.worksheet import Worksheet, can_be_placed, job_sheet
 

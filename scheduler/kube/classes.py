@@ -1,10 +1,10 @@
-"""How classes of nodes open, close and change their worth while a run is placed (see `scheduler.tracks`)."""
+"""How classes of nodes open, close and change their worth while a run is placed (see `scheduler.placing.tracks`)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scheduler.tracks import Classes, Domains
+from scheduler.placing.tracks import Classes, Domains
 
 
 class Closing:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from api import names
+from scheduler.contract.view import View
 from scheduler.kube import filters
 from scheduler.state.dimensions import Mask
 from scheduler.state.profile import Counted, Profile
 from scheduler.state.terms import PodTerm, narrowed, read_selector
-from scheduler.view import View
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

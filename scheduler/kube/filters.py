@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from scheduler.effects import Code, Refusal, Verdicts
+from scheduler.contract.effects import Code, Refusal, Verdicts
+from scheduler.contract.view import View
 from scheduler.kube import selectors, tolerations
 from scheduler.state.dimensions import PODS
-from scheduler.view import View
 
 if TYPE_CHECKING:
     from generated.core.v1 import NodeSelectorTerm, Taint

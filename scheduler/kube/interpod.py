@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scheduler.effects import Code, Refusal, Verdicts
+from scheduler.contract.effects import Code, Refusal, Verdicts
+from scheduler.contract.view import View
 from scheduler.kube.classes import Closing, Summing
 from scheduler.kube.topology import carriers, is_own_domain, sums
+from scheduler.placing.tracks import FilterTrack, Gate, ScoreTrack
 from scheduler.state.dimensions import Floats, Mask
 from scheduler.state.profile import Carried, Counted, Kind, Profile, Tally
-from scheduler.tracks import FilterTrack, Gate, ScoreTrack
-from scheduler.view import View
 
 if TYPE_CHECKING:
     from scheduler.state.cluster import Cluster

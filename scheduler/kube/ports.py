@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scheduler.effects import Code, Refusal, Verdicts
-from scheduler.tracks import FilterTrack
-from scheduler.view import View
+from scheduler.contract.effects import Code, Refusal, Verdicts
+from scheduler.contract.view import View
+from scheduler.placing.tracks import FilterTrack
 
 if TYPE_CHECKING:
     from scheduler.state.cluster import Cluster

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from scheduler.contract.view import View
 from scheduler.kube import filters, selectors, tolerations
 from scheduler.state.dimensions import CPU, MEMORY, Floats
-from scheduler.view import View
 
 if TYPE_CHECKING:
     from generated.core.v1 import PreferredSchedulingTerm

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from scheduler.contract.view import View
 from scheduler.state.dimensions import Mask
-from scheduler.view import View
 
 if TYPE_CHECKING:
     from generated.core.v1 import NodeSelectorRequirement, NodeSelectorTerm

@@ -16,7 +16,7 @@ from scheduler.state.dimensions import CPU, MEMORY, PODS
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from scheduler.cells import NodeCells, Passes, Rate
+    from scheduler.contract.cells import NodeCells, Passes, Rate
     from scheduler.state.dimensions import Dimensions
     from scheduler.state.task import Task
 

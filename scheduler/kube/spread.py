@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from api import names
-from scheduler.effects import Code, Refusal, Verdicts
+from scheduler.contract.effects import Code, Refusal, Verdicts
+from scheduler.contract.view import View
 from scheduler.kube import constraints
 from scheduler.kube.classes import Skew
 from scheduler.kube.constraints import Constraint
 from scheduler.kube.spreadrating import Spreading
 from scheduler.kube.topology import carriers, is_own_domain, sums
+from scheduler.placing.tracks import FilterTrack, Gate, ScoreTrack, Watch
 from scheduler.state.dimensions import Floats, Mask, Rows
-from scheduler.tracks import FilterTrack, Gate, ScoreTrack, Watch
-from scheduler.view import View
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from scheduler.kube.constraints import IGNORED
-from scheduler.tracks import Classes
+from scheduler.placing.tracks import Classes
 
 
 class Spreading:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scheduler.effects import Code, Refusal, Verdicts
-from scheduler.view import View
+from scheduler.contract.effects import Code, Refusal, Verdicts
+from scheduler.contract.view import View
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

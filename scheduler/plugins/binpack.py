@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from scheduler.arguments import Declared, Type
-from scheduler.cells import NodeCells, Rate
-from scheduler.effects import Effect, Score
+from scheduler.contract.arguments import Declared, Type
+from scheduler.contract.cells import NodeCells, Rate
+from scheduler.contract.effects import Effect, Score
+from scheduler.contract.view import View
 from scheduler.plugin import Plugin
 from scheduler.state.dimensions import MIN_RESOURCE, Dimensions, Floats
-from scheduler.view import View
 
 if TYPE_CHECKING:
-    from scheduler.arguments import Arguments
+    from scheduler.contract.arguments import Arguments
     from scheduler.session import Session
     from scheduler.state.cluster import Cluster
     from scheduler.state.task import Task

@@ -5,21 +5,21 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, ClassVar
 
-from scheduler import shares
-from scheduler.arguments import Declared, Type
-from scheduler.giveback import GiveBack, within
+from scheduler.contract.arguments import Declared, Type
+from scheduler.contract.registration import PERMIT, REJECT
+from scheduler.evicting.giveback import GiveBack, within
+from scheduler.fairness import shares
+from scheduler.fairness.promises import Promises
+from scheduler.fairness.quota import Quotas
 from scheduler.plugin import Plugin
-from scheduler.promises import Promises
-from scheduler.quota import Quotas
-from scheduler.registration import PERMIT, REJECT
 from scheduler.state.reservation import minimum_row, ungated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from scheduler.arguments import Arguments
-    from scheduler.contexts import Simulation
-    from scheduler.quota import Quota
+    from scheduler.contract.arguments import Arguments
+    from scheduler.contract.contexts import Simulation
+    from scheduler.fairness.quota import Quota
     from scheduler.session import Session
     from scheduler.state.dimensions import Floats
     from scheduler.state.job import Job

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from api import names
-from scheduler.arguments import Declared
+from scheduler.contract.arguments import Declared
 from scheduler.plugin import Plugin
 
 if TYPE_CHECKING:

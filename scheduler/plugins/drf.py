@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from api import names
-from scheduler.arguments import Declared
-from scheduler.fairtree import TOLERANCE, FairTree
+from scheduler.contract.arguments import Declared
+from scheduler.fairness.fairtree import TOLERANCE, FairTree
+from scheduler.fairness.shares import dominant_share, dominant_shares
 from scheduler.plugin import Plugin
-from scheduler.shares import dominant_share, dominant_shares
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from scheduler.arguments import Arguments
+    from scheduler.contract.arguments import Arguments
     from scheduler.session import Session
     from scheduler.state.dimensions import Floats
     from scheduler.state.job import Job

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
-from scheduler.arguments import Declared
+from scheduler.contract.arguments import Declared
+from scheduler.contract.registration import PERMIT, REJECT
 from scheduler.plugin import Plugin
-from scheduler.registration import PERMIT, REJECT
 from scheduler.state.subjob import SubJob, sub_groups_pipelined, sub_groups_ready, sub_groups_valid
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from scheduler.contexts import EvictionContext
+    from scheduler.contract.contexts import EvictionContext
     from scheduler.session import Session
     from scheduler.state.job import Job
     from scheduler.state.task import Task

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from scheduler.arguments import Declared, Type
-from scheduler.contexts import Purpose
-from scheduler.effects import Effect, Score
+from scheduler.contract.arguments import Declared, Type
+from scheduler.contract.contexts import Purpose
+from scheduler.contract.effects import Effect, Score
 from scheduler.plugin import Plugin
 from scheduler.state.dimensions import Floats, Rows
 from scheduler.state.hypernode_view import NOWHERE
@@ -25,7 +25,7 @@ from scheduler.topology.shortage import room_of, tell_missing
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from scheduler.arguments import Arguments
+    from scheduler.contract.arguments import Arguments
     from scheduler.session import Session
     from scheduler.state.hypernode_view import HyperNodeView
     from scheduler.state.job import Job

@@ -7,21 +7,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from scheduler.arguments import Declared, Type
-from scheduler.cells import Rate
-from scheduler.effects import DefaultNormaliser, Effect, Normaliser, Score
+from scheduler.contract.arguments import Declared, Type
+from scheduler.contract.cells import Rate
+from scheduler.contract.effects import DefaultNormaliser, Effect, Normaliser, Score
+from scheduler.contract.view import View
 from scheduler.kube import scores, single, spread
 from scheduler.kube.interpod import Preferences, SpanNormaliser
 from scheduler.plugin import Plugin
 from scheduler.state.dimensions import Dimensions, Floats
-from scheduler.view import View
 
 if TYPE_CHECKING:
-    from scheduler.arguments import Arguments
+    from scheduler.contract.arguments import Arguments
+    from scheduler.placing.tracks import ScoreTrack
     from scheduler.session import Session
     from scheduler.state.cluster import Cluster
     from scheduler.state.task import Task
-    from scheduler.tracks import ScoreTrack
 
 log = logging.getLogger(__name__)
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, ClassVar
 
-from scheduler import shares
-from scheduler.arguments import Declared, Type
+from scheduler.contract.arguments import Declared, Type
+from scheduler.contract.registration import PERMIT, REJECT
+from scheduler.fairness import shares
 from scheduler.plugin import Plugin
-from scheduler.registration import PERMIT, REJECT
 from scheduler.state.reservation import minimum_row, ungated
 
 if TYPE_CHECKING:
-    from scheduler.arguments import Arguments
-    from scheduler.ledger import Ledger
+    from scheduler.contract.arguments import Arguments
+    from scheduler.contract.ledger import Ledger
     from scheduler.session import Session
     from scheduler.state.dimensions import Floats
     from scheduler.state.job import Job

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from scheduler.arguments import Declared, Type
-from scheduler.effects import Effect, Filter
+from scheduler.contract.arguments import Declared, Type
+from scheduler.contract.effects import Effect, Filter
 from scheduler.kube import filters, interpod, ports, single, spread
 from scheduler.kube.volumes import ClaimFilter
 from scheduler.plugin import Plugin
 
 if TYPE_CHECKING:
-    from scheduler.arguments import Arguments
+    from scheduler.contract.arguments import Arguments
     from scheduler.session import Session
 
 _NODE_AFFINITY = ("spec.node_selector", "spec.affinity.node_affinity")

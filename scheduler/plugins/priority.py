@@ -5,15 +5,15 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
-from scheduler.arguments import Declared
-from scheduler.contexts import Kind
-from scheduler.ordering import always
+from scheduler.contract.arguments import Declared
+from scheduler.contract.contexts import Kind
+from scheduler.fairness.ordering import always
 from scheduler.plugin import Plugin
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from scheduler.contexts import EvictionContext
+    from scheduler.contract.contexts import EvictionContext
     from scheduler.session import Session
     from scheduler.state.job import Job
     from scheduler.state.subjob import SubJob

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from scheduler import shares
-from scheduler.arguments import Declared
+from scheduler.contract.arguments import Declared
+from scheduler.contract.registration import PERMIT, REJECT
+from scheduler.fairness import shares
 from scheduler.plugin import Plugin
-from scheduler.registration import PERMIT, REJECT
 from scheduler.state.dimensions import MIN_RESOURCE, PODS, Floats
 from scheduler.state.reservation import minimum_row, ungated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from scheduler.arguments import Arguments
-    from scheduler.contexts import Simulation
-    from scheduler.ledger import Ledger
+    from scheduler.contract.arguments import Arguments
+    from scheduler.contract.contexts import Simulation
+    from scheduler.contract.ledger import Ledger
     from scheduler.session import Session
     from scheduler.state.job import Job
     from scheduler.state.queue import Queue

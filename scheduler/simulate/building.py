@@ -27,11 +27,11 @@ from scheduler.state.cluster import Cluster
 from scheduler.state.queue import ROOT
 
 if TYPE_CHECKING:
-    from scheduler.conf import Configuration
     from scheduler.dump.files import Dump
     from scheduler.dump.record import CycleRecord
     from scheduler.dump.seam import Reading
     from scheduler.plugin import Plugin
+    from scheduler.settings.conf import Configuration
 
 replace = msgspec.structs.replace
 _ORDER = (

@@ -21,12 +21,12 @@ from api.explanations import lines
 from runtime.errors import ConfigError
 from runtime.flags import FlagParser
 from runtime.flagtypes import INT, STRING, STRING_ARRAY
-from scheduler import conf
 from scheduler.dump import files
 from scheduler.dump.files import Dump
 from scheduler.dump.record import DecisionRecord
 from scheduler.dump.replay import known
 from scheduler.explain.report import Explanation
+from scheduler.settings import conf
 from scheduler.simulate.building import World, from_dump, from_manifests
 from scheduler.simulate.changes import change_queue, take_node
 from scheduler.simulate.manifests import STDIN, Entry, InputError, Reader, read_text

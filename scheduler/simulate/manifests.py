@@ -21,7 +21,7 @@ from generated.topology.v1alpha1 import HyperNode
 from runtime import errors
 from runtime.decoding import without_nulls
 from runtime.lenient import LenientDecoder
-from scheduler import yamltext
+from scheduler.settings import yamltext
 from scheduler.simulate.fields import unknown_fields
 
 STDIN = "-"

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from scheduler.contract.decisions import Bind, Evict
 from scheduler.cycle import Result, run_cycle
-from scheduler.decisions import Bind, Evict
 from scheduler.dump.record import DecisionRecord, decisions_of
 from scheduler.explain.explain import explain
 from scheduler.explain.opening import opened
@@ -18,9 +18,9 @@ from scheduler.explain.shared import Shared
 
 if TYPE_CHECKING:
     from scheduler.memory import Memory
+    from scheduler.reporting.timings import Span
     from scheduler.simulate.building import World
     from scheduler.state.job import Job
-    from scheduler.timings import Span
 
 replace = msgspec.structs.replace
 

@@ -18,7 +18,7 @@ from scheduler.state.dimensions import Coefficients, Floats, Rows
 from scheduler.state.status import OFF_NODE, Status
 
 if TYPE_CHECKING:
-    from scheduler.journal import Journal
+    from scheduler.contract.journal import Journal
     from scheduler.state.job import Job
     from scheduler.state.node import Node
     from scheduler.state.task import Task

@@ -17,7 +17,7 @@ from scheduler.state.terms import Affinities, HostPort, affinities
 from scheduler.state.workloads import Owner, Workloads, owner_of
 
 if TYPE_CHECKING:
-    from scheduler.journal import Journal
+    from scheduler.contract.journal import Journal
     from scheduler.state.node import Node
     from scheduler.state.task import Shape, Task
 

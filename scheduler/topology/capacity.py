@@ -15,8 +15,8 @@ from scheduler.state.dimensions import MIN_RESOURCE, Floats, Mask, Rows
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from scheduler.placing.template import Template
     from scheduler.state.hypernode_view import HyperNodeView
-    from scheduler.template import Template
 
 
 def slots(template: Template, rows: Rows | None = None, *, future: bool = False) -> Floats:

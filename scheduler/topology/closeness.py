@@ -18,10 +18,10 @@ from scheduler.topology.capacity import slots
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from scheduler.placement import Choice, Extra
+    from scheduler.placing.placement import Choice, Extra
+    from scheduler.placing.template import Template
     from scheduler.state.dimensions import Floats, Rows
     from scheduler.state.subjob import SubJob
-    from scheduler.template import Template
     from scheduler.topology.domain import Domain
 
     Rating = Callable[[SubJob, str, Rows], Floats]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scheduler.points import Point
+from scheduler.contract.points import Point
 from scheduler.state.status import Status
 from scheduler.state.subjob import grouping_of, has_topology
 from scheduler.topology.domain import Domain

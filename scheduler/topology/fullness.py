@@ -14,9 +14,9 @@ from scheduler.state.hypernode_view import NOWHERE
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from scheduler.contract.view import View
     from scheduler.state.hypernode_view import HyperNodeView
     from scheduler.state.task import Task
-    from scheduler.view import View
 
 
 def fullness_of(view: HyperNodeView, weighted: Mapping[str, int], request: Mapping[str, float]) -> Floats:

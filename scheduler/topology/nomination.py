@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scheduler.placement import choose
+from scheduler.placing.placement import choose
 
 if TYPE_CHECKING:
     from scheduler.session import Session

@@ -11,12 +11,12 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from scheduler.contexts import Purpose
+from scheduler.contract.contexts import Purpose
 from scheduler.state.subjob import policies_of
 from scheduler.topology.subsearch import SubJobSearch, Trial
 
 if TYPE_CHECKING:
-    from scheduler.placer import Placer
+    from scheduler.placing.placer import Placer
     from scheduler.session import Session
     from scheduler.state.job import Job
     from scheduler.state.queue import Queue

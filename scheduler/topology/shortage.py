@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scheduler.contexts import Purpose
+from scheduler.contract.contexts import Purpose
 from scheduler.state.dimensions import MIN_RESOURCE, Floats, Mask
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from scheduler.contexts import Purpose
+from scheduler.contract.contexts import Purpose
 from scheduler.state.subjob import policies_of
 from scheduler.topology.capacity import hopeful
 from scheduler.topology.nomination import redeem
@@ -19,8 +19,8 @@ from scheduler.topology.nomination import redeem
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from scheduler.domains import Gradients
-    from scheduler.placer import Placer
+    from scheduler.contract.domains import Gradients
+    from scheduler.placing.placer import Placer
     from scheduler.session import Session
     from scheduler.state.dimensions import Mask
     from scheduler.state.queue import Queue

@@ -12,11 +12,11 @@ from scheduler.state.subjob import grouping_of, needed_sub_jobs
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from scheduler.placing.template import Template
     from scheduler.session import Session
     from scheduler.state.job import Job
     from scheduler.state.subjob import SubJob
     from scheduler.state.task import Task
-    from scheduler.template import Template
 
 
 class Worksheet:

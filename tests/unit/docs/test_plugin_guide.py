@@ -8,11 +8,11 @@ import pytest
 
 from benchmarks import plugin_forms
 from benchmarks.plugin_forms import FORMS, GUIDE, Load, blocks, decide, guide, measure, undeclared
-from scheduler import conf
 from scheduler.cycle import Result, run_cycle
-from scheduler.loading import Catalog, Directory, built_in, files_of
 from scheduler.memory import Memory
-from scheduler.outcome import JobOutcome
+from scheduler.reporting.outcome import JobOutcome
+from scheduler.settings import conf
+from scheduler.settings.loading import Catalog, Directory, built_in, files_of
 from tests.unit.scheduler.build import World, binds, shape
 
 FILES = blocks(GUIDE)

@@ -10,13 +10,13 @@ import pytest
 from benchmarks.kernel import CHART
 from benchmarks.plugin_forms import GUIDE, blocks
 from generated.core.v1 import PodSchedulingGate
-from scheduler import conf
 from scheduler.actions import BUILT_IN as ACTIONS
 from scheduler.budget import Budget
 from scheduler.cycle import Result, run_cycle
 from scheduler.dump.files import write
 from scheduler.dump.replay import main
 from scheduler.dump.taking import Taking
+from scheduler.settings import conf
 from scheduler.state.status import Status
 from tests.unit.scheduler.build import FIVE_PLUGINS, World, cycle, memory_of, shape
 from tests.unit.scheduler.hypernodes import CONFIGURATION as TOPOLOGY

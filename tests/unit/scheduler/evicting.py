@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from scheduler.actions import BUILT_IN as ACTIONS
+from scheduler.contract.decisions import Evict
 from scheduler.cycle import Result, run_cycle
-from scheduler.decisions import Evict
 from scheduler.plugin import Plugin
 from scheduler.session import Session
 from scheduler.state.status import Status

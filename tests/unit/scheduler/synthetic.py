@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from scheduler.effects import Code, DefaultNormaliser, Effect, Filter, Refusal, Score
+from scheduler.contract.effects import Code, DefaultNormaliser, Effect, Filter, Refusal, Score
+from scheduler.contract.view import View
 from scheduler.plugin import Plugin
 from scheduler.state.dimensions import PODS, Floats
-from scheduler.view import View
 from tests.unit.scheduler.slow import Slow, SlowNode, SlowTask
 
 ZONE_LIMIT = 4

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from scheduler.decisions import Bind, Evict
+from scheduler.contract.decisions import Bind, Evict
 from scheduler.session import Session
 from scheduler.state.node import Node
 from scheduler.state.status import Status

@@ -15,15 +15,15 @@ from generated.scheduling.v1beta1 import PodGroup, Queue
 from scheduler.actions import BUILT_IN as ACTIONS
 from scheduler.budget import Budget
 from scheduler.cache.facts import Facts
+from scheduler.contract.decisions import Bind, OpenGate
 from scheduler.cycle import Result, run_cycle
-from scheduler.decisions import Bind, OpenGate
 from scheduler.dump.files import read
 from scheduler.dump.record import decisions_of
 from scheduler.dump.replay import replay
 from scheduler.dump.taking import Taking
 from scheduler.gates import Gates
-from scheduler.loading import built_in
 from scheduler.memory import Memory
+from scheduler.settings.loading import built_in
 from scheduler.state.cluster import Cluster
 from tests.unit.scheduler.build import memory_of
 from tests.unit.scheduler.cache.test_facts import node

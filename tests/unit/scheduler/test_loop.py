@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from scheduler import conf
 from scheduler.budget import Budget
 from scheduler.cache.facts import Facts
 from scheduler.cycle import Result
 from scheduler.dump.files import read
 from scheduler.dump.replay import replay
-from scheduler.loading import Catalog, built_in
 from scheduler.loop import Scheduler
-from scheduler.reload import Loaded
 from scheduler.session import Session
+from scheduler.settings import conf
+from scheduler.settings.loading import Catalog, built_in
+from scheduler.settings.reload import Loaded
 from tests.unit.scheduler.build import FIVE_PLUGINS, World, shape
 from tests.unit.scheduler.cache.test_facts import facts, group, node, pod
 

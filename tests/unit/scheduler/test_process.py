@@ -12,8 +12,8 @@ import pytest
 
 from scheduler.cache.facts import Facts
 from scheduler.cache.feed import RESOURCES
-from scheduler.options import feature_gates, parser
 from scheduler.process import CONFIG_MAP, Process, component_name, standby_of, subject_of, wait_synced
+from scheduler.settings.options import feature_gates, parser
 from scheduler.state.cluster import Cluster
 
 

@@ -16,17 +16,17 @@ from generated.shard.v1alpha1 import NodeShard
 from scheduler.actions import BUILT_IN as ACTIONS
 from scheduler.budget import Budget
 from scheduler.cache.facts import Facts
+from scheduler.contract.decisions import Evict
 from scheduler.cycle import Result, run_cycle
-from scheduler.decisions import Evict
 from scheduler.dump.files import read
 from scheduler.dump.record import decisions_of
 from scheduler.dump.replay import replay
 from scheduler.dump.taking import Taking
-from scheduler.loading import built_in
 from scheduler.loop import Scheduler
 from scheduler.memory import Memory
 from scheduler.plugin import Plugin
 from scheduler.session import Session
+from scheduler.settings.loading import built_in
 from scheduler.shards import Mode, Shards, ShardStatus, mode_of, shards_of
 from scheduler.state.cluster import Cluster
 from scheduler.state.status import Status

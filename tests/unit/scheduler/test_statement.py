@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scheduler.decisions import Bind, Evict
+from scheduler.contract.decisions import Bind, Evict
 from scheduler.session import Session
 from scheduler.state.status import Status
 from scheduler.state.task import Task

@@ -12,7 +12,7 @@ import pytest
 import controllers.hypernode.options
 import controllers.options
 import scheduler.__main__
-import scheduler.options
+import scheduler.settings.options
 import webhooks.options
 from api import names
 from controllers import gates
@@ -20,13 +20,13 @@ from hack.deploy import order
 from hack.deploy.kubectl import Object
 from runtime.component import FLUSH_SECONDS
 from runtime.manager import Manager
-from scheduler import conf, loading
+from scheduler.settings import conf, loading
 from tests.unit.hack.deploy.rendered import COMBINATIONS, deployments, of_kind, rendered
 from webhooks import WEBHOOKS, enabled
 
 ROOT = Path(__file__).resolve().parents[4]
 PARSERS: dict[str, Callable[[], Any]] = {
-    "vc-scheduler": lambda: scheduler.options.parser(scheduler.options.feature_gates()),
+    "vc-scheduler": lambda: scheduler.settings.options.parser(scheduler.settings.options.feature_gates()),
     "vc-controller-manager": lambda: controllers.options.parser(controllers.options.feature_gates()),
     "vc-hypernode-controller-manager": controllers.hypernode.options.parser,
     "vc-webhook-manager": lambda: webhooks.options.parser(

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scheduler.actions import BUILT_IN as ACTIONS
+from scheduler.contract.decisions import Bind, Evict
 from scheduler.cycle import Result, run_cycle
-from scheduler.decisions import Bind, Evict
 from scheduler.memory import Memory
 from scheduler.state.status import Status
 from scheduler.state.task import Shape, Task

@@ -10,7 +10,7 @@ from api import names
 from generated.meta.v1 import ObjectMeta
 from generated.scheduling.v1beta1 import NetworkTopologySpec, PodGroup, PodGroupSpec
 from generated.topology.v1alpha1 import ExactMatch, HyperNode, HyperNodeSpec, MemberSelector, MemberSpec
-from scheduler.contexts import Kind, Purpose
+from scheduler.contract.contexts import Kind, Purpose
 from scheduler.plugin import Plugin
 from scheduler.state.status import Status
 from tests.unit.scheduler.build import World, binds, shape

@@ -154,7 +154,7 @@ class Apart(Plugin):
     name = "apart"
 
     def on_session_open(self, session: Any) -> None:
-        from scheduler.effects import Code, Refusal  # noqa: PLC0415  # only here
+        from scheduler.contract.effects import Code, Refusal  # noqa: PLC0415  # only here
 
         def refuse(task: Any, node: Any) -> Any:
             there = (other for other in node.tasks.values() if other.status is not Status.RELEASING)

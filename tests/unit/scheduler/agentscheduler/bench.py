@@ -11,11 +11,11 @@ from scheduler.agentscheduler import configuration
 from scheduler.agentscheduler.facts import AgentFacts
 from scheduler.agentscheduler.loop import AgentScheduler
 from scheduler.agentscheduler.queue import Place, PodQueue
+from scheduler.contract.decisions import Bind
 from scheduler.cycle import Result
-from scheduler.decisions import Bind
-from scheduler.loading import Catalog
 from scheduler.plugin import Plugin
-from scheduler.reload import Loaded
+from scheduler.settings.loading import Catalog
+from scheduler.settings.reload import Loaded
 from scheduler.shards import Mode, Shards
 from scheduler.state.cluster import Cluster
 from tests.unit.scheduler.cache.test_facts import node

@@ -13,8 +13,8 @@ from generated.core.v1 import Pod
 from runtime.metrics import REGISTRY
 from scheduler.agentscheduler.queue import Place
 from scheduler.budget import Budget
+from scheduler.placing.sampling import Sampling
 from scheduler.plugin import Plugin
-from scheduler.sampling import Sampling
 from scheduler.session import Session
 from scheduler.shards import Mode
 from tests.unit.scheduler.agentscheduler.bench import Bench, loaded, on, own_pod

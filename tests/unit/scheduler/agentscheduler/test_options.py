@@ -9,8 +9,8 @@ import pytest
 from scheduler.agentscheduler import configuration
 from scheduler.agentscheduler.__main__ import main
 from scheduler.agentscheduler.options import parser, problems
-from scheduler.conf import ConfigError, Configuration
-from scheduler.options import feature_gates
+from scheduler.settings.conf import ConfigError, Configuration
+from scheduler.settings.options import feature_gates
 
 
 def flags(*words: str) -> Namespace:

@@ -13,7 +13,7 @@ from scheduler.agentscheduler.options import parser
 from scheduler.agentscheduler.process import AgentProcess, AgentPublisher
 from scheduler.cache.feed import RESOURCES
 from scheduler.cache.writers import Writers
-from scheduler.options import feature_gates
+from scheduler.settings.options import feature_gates
 from scheduler.shards import Mode
 from tests.unit.scheduler.agentscheduler.bench import Bench, own_pod
 from tests.unit.scheduler.cache.test_writers import Said

@@ -12,7 +12,7 @@ from generated.fakes.fakes import Fakes
 from runtime.errors import ConnectionFailed, Forbidden, NotFound
 from runtime.wire import Status as Answer
 from scheduler.cache.evictions import Evictions
-from scheduler.decisions import Evict
+from scheduler.contract.decisions import Evict
 from scheduler.state.status import Status
 from scheduler.state.task import Task
 from tests.unit.scheduler.cache.test_facts import facts, group, pod

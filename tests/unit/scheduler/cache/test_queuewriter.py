@@ -16,7 +16,7 @@ from generated.scheduling.v1beta1 import Queue as QueueObject
 from runtime.errors import ConnectionFailed
 from scheduler.cache.queuestatuses import QueueStatuses
 from scheduler.cache.queuewriter import QueueWriter
-from scheduler.levels import Level
+from scheduler.fairness.levels import Level
 from scheduler.state.queue import Queue
 
 NAMES = ("cpu", "memory", "pods", "nvidia.com/gpu")

@@ -14,10 +14,10 @@ from runtime.errors import Conflict, ConnectionFailed, Forbidden, NotFound, Serv
 from runtime.lease import LeaseLost
 from runtime.wire import ObjectReference, Status
 from scheduler.cache.writers import Writers
+from scheduler.contract.decisions import Bind, Evict
 from scheduler.cycle import Result
-from scheduler.decisions import Bind, Evict
-from scheduler.nominations import Lapse
-from scheduler.outcome import Condition, JobOutcome, Outcome, TaskOutcome
+from scheduler.evicting.nominations import Lapse
+from scheduler.reporting.outcome import Condition, JobOutcome, Outcome, TaskOutcome
 from scheduler.state.job import Job
 from scheduler.state.task import Task
 from tests.unit.scheduler.cache.test_facts import facts, group, pod

@@ -21,10 +21,10 @@ from scheduler.dump.files import DumpError, read, write
 from scheduler.dump.record import decisions_of
 from scheduler.dump.replay import main, replay
 from scheduler.dump.taking import Taking
-from scheduler.loading import built_in
+from scheduler.evicting.nominations import Nomination
 from scheduler.memory import Memory
-from scheduler.nominations import Nomination
-from scheduler.sampling import Sampling
+from scheduler.placing.sampling import Sampling
+from scheduler.settings.loading import built_in
 from scheduler.state.claims import VolumeClaim
 from scheduler.state.status import Status
 from tests.unit.scheduler.build import FIVE_PLUGINS, GIB, World, memory_of, random_world, shape

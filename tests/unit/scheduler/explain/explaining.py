@@ -10,7 +10,7 @@ from scheduler.explain.opening import opened
 from scheduler.explain.report import Explanation
 from scheduler.explain.shared import Shared
 from scheduler.memory import Memory
-from scheduler.timings import Span
+from scheduler.reporting.timings import Span
 from tests.unit.scheduler.build import World, memory_of
 
 DEFAULT = """

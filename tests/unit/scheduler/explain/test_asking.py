@@ -17,12 +17,12 @@ from api.explanations import is_explanation
 from runtime.serving import Call, Router, ServingThread
 from scheduler.cache.facts import Facts
 from scheduler.cycle import Result
+from scheduler.evicting.nominations import Nomination
 from scheduler.explain.asking import TURN_SECONDS, NoAnswer, Questions
 from scheduler.explain.endpoint import PATTERN, Endpoint, standby_text
 from scheduler.explain.explain import explain
 from scheduler.explain.report import Explanation
 from scheduler.loop import Scheduler
-from scheduler.nominations import Nomination
 from scheduler.state.status import Status
 from tests.unit.scheduler.build import World, memory_of, shape
 from tests.unit.scheduler.explain.explaining import explained

@@ -28,15 +28,15 @@ from scheduler.actions import BUILT_IN as ACTIONS
 from scheduler.cycle import run_cycle
 from scheduler.dump import parts
 from scheduler.dump.record import decisions_of
+from scheduler.evicting.nominations import Nomination
 from scheduler.explain.opening import opened
 from scheduler.explain.report import CauseKind
 from scheduler.gates import Gates
-from scheduler.nominations import Nomination
+from scheduler.placing.sampling import Sampling
 from scheduler.plugin import Plugin
-from scheduler.sampling import Sampling
+from scheduler.reporting.timings import Span
 from scheduler.session import Session
 from scheduler.state.status import Status
-from scheduler.timings import Span
 from tests.unit.scheduler.build import FIVE_PLUGINS, GIB, World, binds, cycle, memory_of, random_world, shape
 from tests.unit.scheduler.explain.explaining import DEFAULT, explained, kinds
 

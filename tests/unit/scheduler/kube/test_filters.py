@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from generated.core.v1 import NodeSelectorRequirement, NodeSelectorTerm, Taint, Toleration
+from scheduler.contract.view import View
 from scheduler.kube import filters, selectors, tolerations
 from scheduler.state.task import Task
-from scheduler.view import View
 from tests.unit.scheduler.build import World, require, shape
 
 

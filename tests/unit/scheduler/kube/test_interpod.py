@@ -9,11 +9,11 @@ import pytest
 
 from generated.core.v1 import Affinity, PodAffinity, PodAffinityTerm, PodAntiAffinity, WeightedPodAffinityTerm
 from generated.meta.v1 import LabelSelector
+from scheduler.contract.view import View
 from scheduler.kube import interpod
 from scheduler.kube.interpod import Preferences, SpanNormaliser
 from scheduler.state.status import Status
 from scheduler.state.task import Shape, Task
-from scheduler.view import View
 from tests.unit.scheduler.build import World, shape
 from tests.unit.scheduler.sociable import HOST, ZONE, pod_task
 

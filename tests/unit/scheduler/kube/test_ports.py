@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from generated.core.v1 import Container, ContainerPort
+from scheduler.contract.view import View
 from scheduler.kube import ports
 from scheduler.state.status import Status
 from scheduler.state.task import Shape
-from scheduler.view import View
 from tests.unit.scheduler.build import World, shape
 from tests.unit.scheduler.sociable import pod_task
 

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scheduler.arguments import Arguments
-from scheduler.cells import NodeCells
+from scheduler.contract.arguments import Arguments
+from scheduler.contract.cells import NodeCells
+from scheduler.contract.view import View
 from scheduler.kube import filters, scores, single
 from scheduler.plugins.binpack import BinPack
 from scheduler.state.task import Task
-from scheduler.view import View
 from tests.unit.scheduler.build import GIB, World, shape
 
 PAIRS = [

@@ -10,12 +10,12 @@ from msgspec.structs import replace
 
 from generated.core.v1 import Taint, TopologySpreadConstraint
 from generated.meta.v1 import LabelSelector, OwnerReference
+from scheduler.contract.view import View
 from scheduler.kube import constraints, spread
 from scheduler.kube.spread import SpreadNormaliser
 from scheduler.state.status import Status
 from scheduler.state.task import Shape, Task
 from scheduler.state.terms import read_selector
-from scheduler.view import View
 from tests.unit.scheduler.build import World, require, shape
 from tests.unit.scheduler.sociable import HOST, ZONE, pod_task
 

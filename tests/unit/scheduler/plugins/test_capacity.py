@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from generated.scheduling.v1beta1 import Guarantee
-from scheduler.contexts import EvictionContext, Kind
+from scheduler.contract.contexts import EvictionContext, Kind
 from scheduler.plugins.capacity import Capacity
 from scheduler.state.task import Task
 from tests.unit.scheduler.build import GIB, World, binds, cycle, memory_of, shape

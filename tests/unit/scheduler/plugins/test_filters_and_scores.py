@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from generated.core.v1 import Affinity, NodeAffinity, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
-from scheduler.arguments import Arguments, checked
+from scheduler.contract.arguments import Arguments, checked
+from scheduler.contract.view import View
 from scheduler.kube import filters
 from scheduler.plugins.binpack import BinPack
 from scheduler.plugins.nodeorder import NodeOrder
 from scheduler.plugins.predicates import Predicates
 from scheduler.state.status import Status
-from scheduler.view import View
 from tests.unit.scheduler.build import GIB, World, binds, cycle, memory_of, shape
 from tests.unit.scheduler.sociable import pod_task
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scheduler.fairtree import FairTree
+from scheduler.fairness.fairtree import FairTree
 from scheduler.state.task import Task
 from tests.unit.scheduler.build import GIB, World, cycle, memory_of, shape
 from tests.unit.scheduler.plugins.questions import names_of, opened, tiers

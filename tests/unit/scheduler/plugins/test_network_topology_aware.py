@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scheduler.arguments import Arguments
-from scheduler.contexts import Purpose
+from scheduler.contract.arguments import Arguments
+from scheduler.contract.contexts import Purpose
+from scheduler.contract.view import View
 from scheduler.plugins.network_topology_aware import NetworkTopologyAware
 from scheduler.session import Session
 from scheduler.state.hypernode_view import ROOT
 from scheduler.state.status import Status
 from scheduler.state.subjob import SubJob, grouping_of
 from scheduler.topology.fullness import NormalPods
-from scheduler.view import View
 from tests.unit.scheduler.build import GIB, World, memory_of, shape
 from tests.unit.scheduler.hypernodes import grow, limit
 

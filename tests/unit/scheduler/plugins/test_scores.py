@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from generated.core.v1 import ContainerImage
-from scheduler.arguments import Arguments
-from scheduler.effects import DefaultNormaliser
+from scheduler.contract.arguments import Arguments
+from scheduler.contract.effects import DefaultNormaliser
+from scheduler.contract.view import View
 from scheduler.kube import scores
 from scheduler.plugins.binpack import BinPack
 from scheduler.plugins.nodeorder import NodeOrder
 from scheduler.state.task import Task
-from scheduler.view import View
 from tests.unit.scheduler.build import GIB, World, shape
 
 BINPACK = {

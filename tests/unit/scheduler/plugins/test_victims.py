@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scheduler.contexts import EvictionContext, Kind
+from scheduler.contract.contexts import EvictionContext, Kind
 from scheduler.state.status import Status
 from scheduler.state.task import Task
 from tests.unit.scheduler.build import World, shape

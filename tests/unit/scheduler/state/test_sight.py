@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scheduler.journal import Journal
+from scheduler.contract.journal import Journal
 from scheduler.state import moves
 from scheduler.state.profile import Carried, Counted, Kind
 from scheduler.state.status import OFF_NODE, Status

@@ -1,0 +1,1 @@
+"""What plugins and the session agree on: points, declared effects, views of nodes, answers and what is decided."""

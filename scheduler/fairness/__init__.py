@@ -1,0 +1,1 @@
+"""Who comes first and who may have more: orders, shares, levels of queues, quotas."""

@@ -1,0 +1,1 @@
+"""What is told of a cycle: messages, outcomes, metrics, times."""

@@ -1,0 +1,1 @@
+"""The command line and the configuration of the scheduler, read, checked and reloaded."""
