@@ -11,6 +11,8 @@ from typing import Any
 
 import yaml
 
+from runtime.yamlguard import Bounded
+
 _TEXT = "tag:yaml.org,2002:str"
 
 
@@ -31,7 +33,7 @@ def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
 _Dumper.add_representer(str, _represent_text)
 
 
-class _Loader(yaml.SafeLoader):
+class _Loader(Bounded, yaml.SafeLoader):
     """Dates and times are texts."""
 
     yaml_implicit_resolvers = {  # noqa: RUF012  # the library's own attribute
@@ -53,7 +55,7 @@ def load(text: str) -> Any:
     """
     try:
         return _as_json(yaml.load(text, Loader=_Loader))  # noqa: S506  # derived from the safe loader
-    except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
+    except (yaml.YAMLError, ValueError, TypeError) as error:
         raise ValueError(f"error converting YAML to JSON: yaml: {_reason(error)}") from error
 
 

@@ -14,7 +14,7 @@ import msgspec
 import yaml
 
 from api import names
-from runtime import duration
+from runtime import duration, yamlguard
 from runtime.duration import DurationError
 from runtime.objects import Key
 
@@ -73,7 +73,7 @@ def read(data: Mapping[str, str]) -> Settings:
     if key not in data:
         raise SettingsError(f"config key not found in ConfigMap: {key}")
     try:
-        document = yaml.safe_load(data[key])
+        document = yamlguard.safe_load(data[key])
     except (yaml.YAMLError, ValueError) as error:  # such as an impossible date
         raise SettingsError(f"failed to parse config: {' '.join(str(error).split())}") from error
     if document is None:

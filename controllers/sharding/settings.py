@@ -19,7 +19,7 @@ from api import names
 from controllers.options import SCHEDULER_CONFIGS, ShardingOptions
 from controllers.sharding import policies as makers
 from controllers.sharding.policies import Policy, PolicyError
-from runtime import duration
+from runtime import duration, yamlguard
 from runtime.duration import DurationError
 from runtime.flagtypes import parse_bool, parse_float, parse_integer
 
@@ -100,7 +100,7 @@ def from_data(data: Mapping[str, str], before: Settings) -> Settings:
     if key not in data:
         raise SettingsError(f"config key not found in ConfigMap: {key}")
     try:
-        document = msgspec.convert(yaml.safe_load(data[key]) or {}, _Document)
+        document = msgspec.convert(yamlguard.safe_load(data[key]) or {}, _Document)
     except (yaml.YAMLError, msgspec.ValidationError, ValueError) as error:  # such as an impossible date
         raise SettingsError(f"failed to parse config: {' '.join(str(error).split())}") from error
     if not document.scheduler_configs:

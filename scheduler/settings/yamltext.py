@@ -14,8 +14,10 @@ from typing import Any
 
 import yaml
 
+from runtime.yamlguard import Bounded
 
-class _Loader(yaml.SafeLoader):
+
+class _Loader(Bounded, yaml.SafeLoader):
     """The safe loader with Go's scalars."""
 
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012  # as the base class declares it

@@ -15,6 +15,7 @@ import yaml
 
 from api import names
 from generated.core.v1 import Affinity, Toleration
+from runtime import yamlguard
 from runtime.errors import ConfigError
 from webhooks.causes import Causes, aggregate
 from webhooks.podtemplate import affinity as affinities
@@ -62,8 +63,8 @@ def find(groups: Iterable[ResourceGroup], namespace: str, annotations: Mapping[s
 def parse(text: bytes | str) -> Groups:
     """The groups of a file; none when it is empty. Raises ConfigError with everything that is wrong."""
     try:
-        document = yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        document = yamlguard.safe_load(text)
+    except (yaml.YAMLError, ValueError) as error:
         raise ConfigError(f"the file is no YAML: {' '.join(str(error).split())}") from error
     if document is None:
         return ()
@@ -174,8 +175,8 @@ def _merged(values: Iterable[str]) -> dict[str, str]:
     merged: dict[str, str] = {}
     for text in values:
         try:
-            entry = yaml.safe_load(text)
-        except (yaml.YAMLError, ValueError, RecursionError):
+            entry = yamlguard.safe_load(text)
+        except (yaml.YAMLError, ValueError):
             continue
         if isinstance(entry, dict) and all(isinstance(value, str) for value in entry.values()):
             for key, value in entry.items():

@@ -213,3 +213,15 @@ def test_the_effective_configuration_names_what_differs_from_the_defaults() -> N
         "tier=0 plugin=gang off=enableJobOrder on=- arguments={}",
         "tier=1 plugin=drf off=- on=enableHierarchy arguments={}",
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("tiers: &t [{plugins: *t}]", "leads back to the section"),
+        ("actions: " + "[" * 5000, "nested too deeply"),
+    ],
+)
+def test_a_text_that_can_not_be_held_is_a_bad_configuration(text: str, problem: str) -> None:
+    with pytest.raises(ConfigError, match=problem):
+        parse(text, actions=(), plugins=())
