@@ -80,7 +80,7 @@ class _Verdicts:
             try:
                 answer: Verdicts = self.function(task, view)
                 return answer if len(answer) == len(view.rows) else _checked(answer, view)
-            except Exception:
+            except (Exception, SystemExit):
                 log.exception(_FAILED, *self.who, "predicate", task.key)
                 self.throws.note(self.who, "predicate")
         return np.full(len(view), len(self.refusals), dtype=np.int32)
@@ -97,7 +97,7 @@ class _Ratings:
             try:
                 answer: Floats = self.function(task, view)
                 return answer if len(answer) == len(view.rows) else _checked(answer, view)
-            except Exception:
+            except (Exception, SystemExit):
                 log.exception(_FAILED, *self.who, "node_order", task.key)
                 self.throws.note(self.who, "node_order")
         return np.zeros(len(view))
@@ -113,7 +113,7 @@ class _Applies:
         if not (self.throws.any and self.throws.is_spent(self.who)):
             try:
                 return self.function(task)
-            except Exception:
+            except (Exception, SystemExit):
                 log.exception(_FAILED, *self.who, "applies", task.key)
                 self.throws.note(self.who, "applies")
         return True

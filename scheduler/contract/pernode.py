@@ -36,4 +36,7 @@ class PerNodeBatch:
         """Ask once for all nodes."""
         nodes = view.nodes
         ratings = self.function(task, nodes)
-        return np.fromiter((ratings.get(node.name, 0.0) for node in nodes), dtype=np.float64, count=len(nodes))
+        rated = np.fromiter((ratings.get(node.name, 0.0) for node in nodes), dtype=np.float64, count=len(nodes))
+        if not np.isfinite(rated).all():
+            raise ValueError(f"rated {nodes[int(np.argmin(np.isfinite(rated)))].name} with no finite number")
+        return rated

@@ -2,15 +2,18 @@
 The extension points of a session: which plugin answers what, in the order of tiers.
 
 A function that throws is logged with the object's name, counted, and answers as design section 3 says; after three
-throws in a session it isn't called again and keeps giving that answer.
+throws in a session it isn't called again and keeps giving that answer. An answer of another kind counts as a throw.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 if TYPE_CHECKING:
     from scheduler.settings.conf import PluginOption
@@ -83,7 +86,7 @@ class Point(Enum):
 class Guarded:
     """A plugin's function that never throws: it gives the failing answer instead."""
 
-    __slots__ = ("answer", "failures", "function", "on_failure", "plugin", "point")
+    __slots__ = ("answer", "failures", "function", "kinds", "on_failure", "plugin", "point")
 
     def __init__(
         self,
@@ -92,9 +95,13 @@ class Guarded:
         plugin: str,
         point: str,
         on_failure: Callable[[str, str], None],
+        *,
+        kinds: tuple[type, ...] | None = None,
     ) -> None:
+        """`kinds` are those that an answer may be of; by default they follow from the failing `answer`."""
         self.function = function
         self.answer = answer
+        self.kinds = _kinds_like(answer) if kinds is None else kinds
         self.plugin = plugin
         self.point = point
         self.failures = 0
@@ -105,13 +112,41 @@ class Guarded:
         if self.failures >= MAX_FAILURES:
             return self.answer
         try:
-            return self.function(*arguments)
-        except Exception:
+            return self._sensible(self.function(*arguments))
+        except (Exception, SystemExit):
             self.failures += 1
             subjects = ", ".join(str(argument) for argument in arguments[:2])
             log.exception("plugin function failed plugin=%s point=%s subjects=%s", self.plugin, self.point, subjects)
             self.on_failure(self.plugin, self.point)
             return self.answer
+
+    def _sensible(self, answer: Any) -> Any:
+        if self.kinds and not isinstance(answer, self.kinds):
+            raise TypeError(f"answered {answer!r}, {_told(self.kinds)} is needed")
+        if isinstance(answer, float) and not math.isfinite(answer):
+            raise ValueError(f"answered {answer}, a finite number is needed")
+        return answer
+
+
+_NUMBERS = (int, float, np.number, np.bool_)
+_KINDS: tuple[tuple[type, tuple[type, ...]], ...] = (
+    (bool, ()),
+    (int, _NUMBERS),
+    (float, _NUMBERS),
+    (str, (str, type(None))),
+    (tuple, (Iterable, type(None))),
+    (dict, (Mapping,)),
+)
+"""By kind of a failing answer what others may be. For yes and no anything serves, as in any condition."""
+
+
+def _kinds_like(answer: Any) -> tuple[type, ...]:
+    return next((kinds for kind, kinds in _KINDS if isinstance(answer, kind)), ())
+
+
+def _told(kinds: tuple[type, ...]) -> str:
+    names = ("None" if kind is type(None) else kind.__name__ for kind in kinds[:2])
+    return " or ".join(names)
 
 
 class Points:

@@ -21,10 +21,10 @@ from scheduler.contract.points import Point
 from scheduler.contract.registering import Ahead, Compare, Key, Steady
 from scheduler.placing.signature import check_declared
 from scheduler.state.dimensions import Floats
+from scheduler.state.node import Node
 
 if TYPE_CHECKING:
     from scheduler.state.job import Job
-    from scheduler.state.node import Node
     from scheduler.state.queue import Queue
     from scheduler.state.task import Task
 
@@ -175,7 +175,9 @@ class Registration(EvictionRegistration, DomainRegistration):
 
     def add_predicate(self, plugin: str, function: Callable[[Task, Node], Refusal | str | None]) -> None:
         """A test of one node for one task: None passes. Simple, and asked for every task and node."""
-        per_node = PerNode(self._guard(function, f"plugin {plugin} failed in its predicate", plugin, "predicate"))
+        per_node = PerNode(
+            self._guard(function, f"plugin {plugin} failed in its predicate", plugin, "predicate", kinds=())
+        )
         self.add_filter(Filter(name=plugin, plugin=plugin, refusals=per_node.refusals, evaluate=per_node))
 
     def add_score(self, score: Score) -> None:
@@ -197,7 +199,7 @@ class Registration(EvictionRegistration, DomainRegistration):
 
     def add_best_node(self, plugin: str, function: BestNode) -> None:
         """Pick among the candidates, given by score; None leaves it to the scores."""
-        self._add(Point.BEST_NODE, plugin, function, None)
+        self._add(Point.BEST_NODE, plugin, function, None, kinds=(Node, type(None)))
 
     # Events.
 

@@ -60,7 +60,6 @@ class Interleaving:
             or len(session.nominations)
             # A mixed run knows one ranking of all nodes.
             or session.cluster.preferred is not None
-            or session.cluster.preferred is not None
         )
 
     def place(self, queues: RankedQueue[Queue], waiting_of: Waiting) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -202,3 +203,35 @@ def test_a_wrong_declaration_costs_the_plugin_and_not_the_cycle(caplog: pytest.L
         assert len(binds(cycle(made, known))) == 2
     assert "rating reads 'requst'" in caplog.text
     assert known.failures["odd", "on_session_open"] == 1
+
+
+NONSENSE: dict[str, Callable[[Session], None]] = {
+    "job order": lambda s: s.add_job_order("odd", lambda _a, _b: "x"),  # type: ignore[arg-type, return-value]
+    "queue order": lambda s: s.add_queue_order("odd", lambda _a, _b: None),  # type: ignore[arg-type, return-value]
+    "task order": lambda s: s.add_task_order("odd", lambda _a, _b: float("nan")),  # type: ignore[arg-type, return-value]
+    "keys": lambda s: s.add_task_order("odd", key=lambda task: None if task.name.endswith("0") else "z"),
+    "keys that throw": lambda s: s.add_job_order("odd", key=fail),
+    "rating": lambda s: s.add_node_order("odd", lambda _t, _n: float("inf")),
+    "no rating": lambda s: s.add_node_order("odd", lambda _t, _n: None),  # type: ignore[arg-type, return-value]
+    "ratings": lambda s: s.add_batch_node_order("odd", lambda _t, _n: {"a": float("nan")}),
+    "no ratings": lambda s: s.add_batch_node_order("odd", lambda _t, _n: None),  # type: ignore[arg-type, return-value]
+    "unknown node": lambda s: s.add_best_node("odd", lambda _t, _n: "nowhere"),  # type: ignore[arg-type, return-value]
+    "exit": lambda s: s.add_node_order("odd", lambda _t, _n: sys.exit(3)),
+}
+"""What a plugin may answer without harm to anybody: all of these jobs fit."""
+
+
+@pytest.mark.parametrize("register", NONSENSE.values(), ids=NONSENSE.keys())
+def test_an_answer_that_makes_no_sense_counts_as_a_failure(register: Callable[[Session], None]) -> None:
+    made = world(jobs=3)
+    memory = memory_of(made.cluster, CONFIGURATION, {"odd": registering(register)})
+    assert len(binds(cycle(made, memory))) == 6
+    assert not any(point == "action" for _, point in memory.failures)
+
+
+def test_a_predicate_that_ends_the_process_refuses_the_node() -> None:
+    made = world()
+    plugin = registering(lambda session: session.add_predicate("odd", lambda _t, _n: sys.exit(3)))
+    memory = memory_of(made.cluster, CONFIGURATION, {"odd": plugin})
+    assert not binds(cycle(made, memory))
+    assert memory.failures["odd", "predicate"]
