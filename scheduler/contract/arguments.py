@@ -18,6 +18,8 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
+_LARGEST = 2**53
+"""Whole numbers beyond it are no longer exact in the arithmetic of scores; nor is what is no number at all."""
 _TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 _FALSE = frozenset({"0", "f", "F", "FALSE", "false", "False"})
 
@@ -40,7 +42,7 @@ class Type(Enum):
         if self is Type.TEXT:
             return isinstance(value, str)
         kinds = (int,) if self is Type.INT else (int, float)
-        return isinstance(value, kinds) and not isinstance(value, bool)
+        return isinstance(value, kinds) and not isinstance(value, bool) and abs(value) <= _LARGEST
 
 
 Declared = Mapping[str, Type]
