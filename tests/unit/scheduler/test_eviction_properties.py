@@ -20,7 +20,7 @@ from scheduler.state.node import Node
 from scheduler.state.status import Status
 from scheduler.state.task import Task
 from tests.unit.scheduler.build import GIB, World, shape
-from tests.unit.scheduler.evicting import Lower, configured, gone, run, victim_job
+from tests.unit.scheduler.evictions import Lower, configured, gone, run, victim_job
 from tests.unit.scheduler.sociable import HOST, RACK, ZONE, pod_task, random_labels, sociable_gang, sociable_shape
 from tests.unit.scheduler.test_statement import picture
 

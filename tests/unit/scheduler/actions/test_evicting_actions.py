@@ -15,7 +15,7 @@ from scheduler.memory import Memory
 from scheduler.state.status import Status
 from scheduler.state.task import Shape, Task
 from tests.unit.scheduler.build import World, memory_of, shape
-from tests.unit.scheduler.evicting import evicted, victim_job
+from tests.unit.scheduler.evictions import evicted, victim_job
 
 CHART = """
 actions: "enqueue, allocate, {actions}, backfill"

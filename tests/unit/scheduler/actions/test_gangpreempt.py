@@ -14,7 +14,7 @@ from scheduler.contract.contexts import Kind, Purpose
 from scheduler.plugin import Plugin
 from scheduler.state.status import Status
 from tests.unit.scheduler.build import World, binds, shape
-from tests.unit.scheduler.evicting import configured, evicted, gone, nominated, reasons, run, victim_job
+from tests.unit.scheduler.evictions import configured, evicted, gone, nominated, reasons, run, victim_job
 
 
 def pod(cpu: float, **spec: Any) -> Any:

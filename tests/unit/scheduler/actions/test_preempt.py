@@ -11,7 +11,7 @@ from scheduler.plugin import Plugin
 from scheduler.state.status import Status
 from scheduler.state.task import Task
 from tests.unit.scheduler.build import GIB, World, binds, prefer, require, shape
-from tests.unit.scheduler.evicting import configured, evicted, gone, nominated, run, victim_job
+from tests.unit.scheduler.evictions import configured, evicted, gone, nominated, run, victim_job
 
 CPU = 1000.0
 

@@ -7,7 +7,7 @@ from typing import Any
 from scheduler.plugin import Plugin
 from scheduler.state.status import Status
 from tests.unit.scheduler.build import World, shape
-from tests.unit.scheduler.evicting import configured, evicted, reasons, run, victim_job
+from tests.unit.scheduler.evictions import configured, evicted, reasons, run, victim_job
 
 
 class Restless(Plugin):

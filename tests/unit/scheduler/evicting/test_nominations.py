@@ -9,7 +9,7 @@ from scheduler.evicting.nominations import PATIENCE, Nominations
 from scheduler.state.status import Status
 from scheduler.state.task import Task
 from tests.unit.scheduler.build import World, shape
-from tests.unit.scheduler.evicting import victim_job
+from tests.unit.scheduler.evictions import victim_job
 
 
 def granted(*, cpu: float = 2000.0) -> tuple[World, Nominations, Task]:

@@ -12,7 +12,7 @@ from scheduler.evicting.rehearsal import Rehearsal, harm
 from scheduler.plugin import Plugin
 from scheduler.state.task import Shape, Task
 from tests.unit.scheduler.build import World, shape
-from tests.unit.scheduler.evicting import configured, evicted, nominated, run, victim_job
+from tests.unit.scheduler.evictions import configured, evicted, nominated, run, victim_job
 
 
 def pod(cpu: float, **spec: Any) -> Shape:
