@@ -154,7 +154,7 @@ def _read(file: Path) -> _Document:
         words = (isinstance(error, OSError) and error.strerror) or str(error)
         raise ConfigError(f"open {file}: {words.lower()}") from error
     content = _content(text, file)
-    _check(content, (), file, {})
+    _check(content, (), file, set())
     try:
         return msgspec.convert(without_nulls(content or {}), _Document)
     except msgspec.ValidationError as error:
@@ -180,31 +180,28 @@ def _content(text: bytes, file: Path) -> Any:
         raise ConfigError(f"{file}: no valid YAML: {' '.join(str(error).split())}") from error
 
 
-def _check(value: object, path: tuple[str, ...], file: Path, seen: dict[int, bool]) -> None:
+def _check(value: object, path: tuple[str, ...], file: Path, seen: set[int]) -> None:
     """
-    Refuse what no later reader can deal with: NUL in texts, loops of YAML aliases, bottomless nesting.
+    Refuse what no later reader can deal with: NUL in texts, bottomless nesting.
 
-    `seen` tells of lists and maps by identity whether they are still open, so that shared ones are read once.
+    `seen` holds the identities of lists and maps, so that those that aliases share are read once.
     """
     problem = ""
     if isinstance(value, str):
         problem = "holds a NUL character" if "\0" in value else ""
-    elif not isinstance(value, dict | list) or seen.get(id(value)) is False:
+    elif not isinstance(value, dict | list) or id(value) in seen:
         return
-    elif id(value) in seen:
-        problem = "a YAML alias leads back to the section that it stands in"
     elif len(path) > _DEEPEST:
         problem = f"nested more than {_DEEPEST} levels deep"
     if problem:
         raise ConfigError(f"{file}: {''.join(path).removeprefix('.') or 'top level'}: {problem}")
     if isinstance(value, str):
         return
-    seen[id(value)] = True
+    seen.add(id(value))
     for key, item in value.items() if isinstance(value, dict) else enumerate(value):
         if isinstance(key, str):
             _check(key, path, file, seen)
         _check(item, (*path, f"[{key}]" if isinstance(value, list) else f".{key}"), file, seen)
-    seen[id(value)] = False
 
 
 def write_auth_provider(entry: Entry[User], values: Mapping[str, str]) -> None:

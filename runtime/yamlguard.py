@@ -60,28 +60,34 @@ def _check_aliases(root: yaml.Node) -> None:
     """Count the values that a document stands for, each section once."""
     sizes: dict[int, int] = {id(root): 0}
     """By section what it stands for; 0 while it is open."""
-    open_sections = [(root, iter(_children(root)))]
+    open_sections = [("", root, iter(_children(root)))]
     while open_sections:
-        node, rest = open_sections[-1]
-        for child in rest:
+        _, node, rest = open_sections[-1]
+        for step, child in rest:
             if id(child) not in sizes:
                 sizes[id(child)] = 0
-                open_sections.append((child, iter(_children(child))))
+                open_sections.append((step, child, iter(_children(child))))
                 break
             if not sizes[id(child)]:
-                raise _refusal(node, "an alias leads back to the section that it stands in")
+                path = "".join([*(section[0] for section in open_sections), step]).removeprefix(".")
+                raise _refusal(node, f"{path}: an alias leads back to the section that it stands in")
         else:
-            sizes[id(node)] = 1 + sum(sizes[id(child)] for child in _children(node))
+            sizes[id(node)] = 1 + sum(sizes[id(child)] for _, child in _children(node))
             open_sections.pop()
     if sizes[id(root)] - len(sizes) > MOST_REPEATED:
         raise _refusal(root, f"its aliases repeat more than {MOST_REPEATED} values")
 
 
-def _children(node: yaml.Node) -> list[yaml.Node]:
+def _children(node: yaml.Node) -> list[tuple[str, yaml.Node]]:
+    """The parts of a section, each with the step that leads to it in a path; keys have their value's."""
     if isinstance(node, yaml.SequenceNode):
-        return list(node.value)
+        return [(f"[{position}]", item) for position, item in enumerate(node.value)]
     if isinstance(node, yaml.MappingNode):
-        return [part for pair in node.value for part in pair]
+        return [
+            (f".{key.value if isinstance(key, yaml.ScalarNode) else '?'}", part)
+            for key, value in node.value
+            for part in (key, value)
+        ]
     return []
 
 

@@ -295,7 +295,7 @@ LOOP = "users: [{name: u, user: {exec: &a {command: x, env: [*a]}}}]"
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (LOOP, r"config: users\[0\].user.exec.env\[0\]: a YAML alias leads back"),
+        (LOOP, r"config: no valid YAML: users\[0\].user.exec.env\[0\]: an alias leads back"),
         (DEEP, r"config: x\[0\].*: nested more than 64 levels deep"),
         ("a: 2001-99-99", "config: no valid YAML: month must be in"),
         ('users: [{name: u, user: {token: "a\\0b"}}]', r"config: users\[0\].user.token: holds a NUL character"),

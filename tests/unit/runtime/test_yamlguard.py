@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -33,14 +34,14 @@ def test_sections_that_are_used_several_times_are_one_value() -> None:
     ("text", "problem"),
     [
         pytest.param(BOMB, "its aliases repeat more than 1000000 values", id="bomb"),
-        pytest.param("a: &a [1, *a]", "an alias leads back to the section that it stands in", id="loop"),
-        pytest.param("&a {b: {c: *a}}", "an alias leads back to the section that it stands in", id="outer loop"),
+        pytest.param("a: &a [1, *a]", "a[1]: an alias leads back to the section that it stands in", id="loop"),
+        pytest.param("&a {b: {c: *a}}", "b.c: an alias leads back to the section that it stands in", id="outer loop"),
         pytest.param("[" * 5000 + "]" * 5000, "nested too deeply", id="depth"),
         pytest.param("{a: " * 5000 + "}" * 5000, "nested too deeply", id="depth of maps"),
     ],
 )
 def test_what_can_not_be_held_is_refused(text: str, problem: str) -> None:
-    with pytest.raises(yaml.YAMLError, match=problem):
+    with pytest.raises(yaml.YAMLError, match=re.escape(problem)):
         safe_load(text)
 
 
