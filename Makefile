@@ -11,6 +11,7 @@ ARGS ?=
 UNIT_WORKERS ?= auto
 INTEGRATION_WORKERS ?= 2
 READY := $(VENV)/.ready
+PACKAGES := api cli cluster codegen controllers generated hack runtime scheduler webhooks
 # Deployment: which overlay, which features beside it, which cluster.
 ENV ?= dev
 COMPONENTS ?=
@@ -36,6 +37,8 @@ help: ## Show this list
 
 .PHONY: env
 env: $(READY) ## Make the virtual environment in .venv with the locked dependencies
+	@# Compiled even where Python is told to write no bytecode: each process would do it anew, for half a second of CPU.
+	@$(PY) -m compileall -q $(PACKAGES)
 
 $(READY): hack/requirements/dev.txt
 	$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit(f"Python 3.11 or newer is needed, this is {sys.version.split()[0]}; set PYTHON=...")'

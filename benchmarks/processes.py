@@ -6,6 +6,7 @@ when pods are bound, and counts of the API server's writes.
 from __future__ import annotations
 
 import asyncio
+import compileall
 import os
 import re
 import subprocess
@@ -24,6 +25,8 @@ from runtime.client import Client
 
 ROOT = Path(__file__).resolve().parents[1]
 IN_FLIGHT = 96
+_COMPILED = ("api", "controllers", "generated", "runtime", "scheduler", "webhooks")
+"""Ahead of the start, as in the image."""
 _TICKS = os.sysconf("SC_CLK_TCK")
 _WRITE = re.compile(
     r'^apiserver_request_total\{.*?resource="(\w+)".*?subresource="(\w*)".*?verb="(\w+)".*?\} (\S+)$', re.MULTILINE
@@ -98,6 +101,8 @@ class Process:
         self.log = folder / f"{module}.log"
         common = (f"--kubeconfig={kubeconfig}", "--leader-elect=false", "--kube-api-qps=5000", "--kube-api-burst=5000")
         command = [sys.executable, "-m", module, *common, "-v=3", *flags]
+        for package in _COMPILED:
+            compileall.compile_dir(ROOT / package, quiet=2)
         with self.log.open("wb") as log:
             self.started = time.perf_counter()
             self._process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log)
