@@ -187,7 +187,8 @@ def _terminating(world: World) -> int:
 
 
 def _facts(job: Job, counts: Counts, min_available: int, request: Request, *, is_admitted: bool = True) -> Facts:
-    return Facts(job.spec, counts, min_available, job.status.retry_count, is_admitted, request)
+    status = job.status
+    return Facts(job.spec, counts, min_available, status.retry_count, is_admitted, request, statuses.is_resumed(status))
 
 
 def _next(job: Job, status: JobStatus, change: Change | None, now: datetime) -> JobStatus:

@@ -65,7 +65,7 @@ class Recent:
 
     def created_group(self, job: str, group: PodGroup) -> None:
         """The job has this group, unless it is an old one that is still going."""
-        if not self._is_leaving(job, group):
+        if not self.is_leaving(job, group):
             self._groups[job] = group
 
     def dropped_group(self, job: str, group: str) -> None:
@@ -81,9 +81,10 @@ class Recent:
         if made is not None and made.metadata.uid == cached.metadata.uid:
             del self._groups[job]
             made = None
-        return made if self._is_leaving(job, cached) else cached
+        return made if self.is_leaving(job, cached) else cached
 
-    def _is_leaving(self, job: str, group: PodGroup) -> bool:
+    def is_leaving(self, job: str, group: PodGroup) -> bool:
+        """Whether the group is being deleted, or was just told to be."""
         return group.metadata.deletion_timestamp is not None or self._dropped.get(job) == group.metadata.uid
 
     def group_gone(self, job: str, group: str) -> None:

@@ -28,7 +28,6 @@ from controllers.job.policies import decide
 from controllers.job.reader import Reader
 from controllers.job.requests import SYNC, Request
 from controllers.job.steps import Preparation
-from controllers.job.waiting import RECHECK_SECONDS
 from generated.batch.v1alpha1 import JOBS, Job
 from generated.bus.v1alpha1 import Action, Event
 from generated.clients.clientset import Clientset
@@ -78,8 +77,8 @@ class JobReconciler:
         requests = self.inbox.take(work)
         for request in requests:
             self.delays.cancel_by_event(work, request)
-        waits = await self._handle_all(work, requests)
-        return self._next_look(work, waits)
+        recheck = await self._handle_all(work, requests)
+        return self._next_look(work, recheck)
 
     def forget(self, job: Job) -> None:
         """A job is gone."""
@@ -92,26 +91,38 @@ class JobReconciler:
         metrics.drop(str(key))
 
     async def _take(self, order: Order) -> None:
-        """Delete the Command first, so that it is carried out at most once."""
+        """Delete the Command first, so that it is carried out at most once; it may arrive before its job does."""
+        job = self._parts.reader.job(order.job_key) or await self._unseen(order.job_key)
         try:
             await self._parts.clients.bus_v1alpha1.commands.delete(order.name, order.namespace, uid=order.uid)
         except (NotFound, Conflict):
             return  # somebody else has taken it
-        job = self._parts.reader.job(order.job_key)
         if job is None:
             return
         self._parts.events.normal(JOBS, job, names.JobReason.COMMAND_ISSUED, order.message())
         self.inbox.add(order.job_key, order.request())
-        self._wake(order.job_key)
+        if self._parts.reader.job(order.job_key) is not None:  # else the job's own arrival wakes it
+            self._wake(order.job_key)
 
-    async def _handle_all(self, key: Key, requests: list[Request]) -> bool:
-        """Expired actions first, then requests in their order, then one look for all that ask for no more."""
+    async def _unseen(self, key: Key) -> Job | None:
+        """A job that the cache doesn't show yet, None when there is none."""
+        try:
+            return await self._parts.clients.batch_v1alpha1.jobs.get(key.name, key.namespace)
+        except NotFound:
+            return None
+
+    async def _handle_all(self, key: Key, requests: list[Request]) -> float:
+        """
+        Expired actions first, then requests in their order, then one look for all that ask for no more.
+
+        The seconds after which a job that waits for something is looked at again; 0 for one that doesn't.
+        """
         for entry in self.delays.expired(key, self._parts.clock()):
             await self._expire(key, entry, [*requests, SYNC])
         for number, request in enumerate(requests):
             job = self._parts.reader.job(key)
             if job is None:
-                return False
+                return 0.0
             action, delay = decide(job, request)
             if action == Action.SYNC_JOB or not self._still_holds(job, request):
                 continue
@@ -122,20 +133,20 @@ class JobReconciler:
             await self._attempt(key, action, request, [*requests[number + 1 :], SYNC])
         return await self._attempt(key, Action.SYNC_JOB, SYNC, [])
 
-    async def _attempt(self, key: Key, action: str, request: Request, rest: list[Request]) -> bool:
-        """One action with its retries. `rest` is handled later when it fails; whether the job waits for something."""
+    async def _attempt(self, key: Key, action: str, request: Request, rest: list[Request]) -> float:
+        """One action with its retries. `rest` is handled later when it fails. Gives what `_handle_all` does."""
         job = self._parts.reader.job(key)
         if job is None:
-            return False
+            return 0.0
         try:
-            waits = await self._act(job, action, request)
+            recheck = await self._act(job, action, request)
         except asyncio.CancelledError:
             self.inbox.put_back(key, [request, *rest])
             raise
         except Exception as error:
             if is_namespace_leaving(error):
                 _log.info("job.namespace_terminating job=%s: it is left to the garbage collector", key)
-                return False
+                return 0.0
             if not self._is_over(key, request, error):
                 self.inbox.put_back(key, [request, *rest])
                 raise
@@ -144,25 +155,25 @@ class JobReconciler:
             except (Exception, asyncio.CancelledError):
                 self.inbox.put_back(key, rest)
                 raise
-            return False
+            return 0.0
         self.inbox.succeeded(key, request)
         if action not in INTERNAL_ACTIONS:
             self.delays.cancel_by_action(key, action, request)
-        return waits
+        return recheck
 
-    async def _act(self, job: Job, action: str, request: Request) -> bool:
-        """Carry out one cell; whether the job waits for something."""
+    async def _act(self, job: Job, action: str, request: Request) -> float:
+        """Carry out one cell. Gives what `_handle_all` does."""
         parts = self._parts
         found = cell(job.status.state.phase, action)
         if found.operation is Operation.SYNC and job.metadata.deletion_timestamp is None and not is_hopeless(job):
             step = await self._preparation.run(job, self._now())
-            if step.waits:
-                return True
+            if step.recheck:
+                return step.recheck
             job = step.job
             found = cell(job.status.state.phase, action)
         world = parts.reader.world(job)
         await parts.executor.carry_out(world, plan(world, found, request, action, self._now()))
-        return False
+        return 0.0
 
     def _is_over(self, key: Key, request: Request, error: Exception) -> bool:
         """Whether a request has failed too often. Conflicts and outages of the API count for nothing."""
@@ -218,11 +229,11 @@ class JobReconciler:
         message = f"Start to execute action {action} "
         self._parts.events.normal(JOBS, job, names.JobReason.EXECUTE_ACTION, message)
 
-    def _next_look(self, key: Key, waits: bool) -> Result:  # noqa: FBT001  # what the last look said
+    def _next_look(self, key: Key, recheck: float) -> Result:
         due = self.delays.next_due(key)
         times = [max(0.0, due - self._parts.clock())] if due is not None else []
-        if waits:
-            times.append(RECHECK_SECONDS)
+        if recheck:
+            times.append(recheck)
         return again_after(min(times)) if times else DONE
 
     def _now(self) -> datetime:

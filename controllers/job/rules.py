@@ -42,6 +42,8 @@ class Facts:
     """Whether the scheduler let the pod group in."""
     request: Request = SYNC
     """What led here."""
+    is_resumed: bool = False
+    """Whether it restarts because its user resumed it."""
 
     @property
     def max_retry(self) -> int:
@@ -120,8 +122,8 @@ def exhausted_or_pending(facts: Facts) -> Change | None:
 
 
 def exhausted(facts: Facts) -> Change | None:
-    """Failed when every restart is used."""
-    if facts.retry_count < facts.max_retry:
+    """Failed when every restart is used, which no user's wish to go on is held against."""
+    if facts.is_resumed or facts.retry_count < facts.max_retry:
         return None
     return Change(JobPhase.FAILED, Reason.MAX_RETRY_REACHED, f"{facts.retry_count} of {facts.max_retry} retries used")
 

@@ -59,6 +59,12 @@ def changed(status: JobStatus, change: Change, now: datetime) -> JobStatus:
     )
 
 
+def is_resumed(status: JobStatus) -> bool:
+    """Whether a job restarts from where it was suspended. Only its user's command leads that way."""
+    before = status.conditions[-2].status if len(status.conditions) > 1 else ""
+    return status.state.phase == JobPhase.RESTARTING and before in {JobPhase.ABORTING, JobPhase.ABORTED}
+
+
 def explained(status: JobStatus, reason: str, message: str) -> JobStatus:
     """In the same phase for another reason."""
     return replace(status, state=replace(status.state, reason=reason, message=message))

@@ -23,7 +23,7 @@ from controllers.job.podgroups import build_group, group_patch
 from controllers.job.reader import Reader
 from controllers.job.upkeep import NotOwnedError
 from controllers.job.volumes import markers, missing_claims, name_claims
-from controllers.job.waiting import PLUGIN_FAILED, Obstacle, obstacle
+from controllers.job.waiting import LEAVING_SECONDS, PLUGIN_FAILED, Obstacle, obstacle
 from controllers.job.world import World
 from generated.batch.v1alpha1 import JOBS, Job, JobPhase
 from generated.clients.clientset import Clientset
@@ -38,10 +38,10 @@ Reason = names.JobReason
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The job after its preparation, and whether it waits for something."""
+    """The job after its preparation, and after how many seconds one that waits is looked at again; 0 waits for nothing."""
 
     job: Job
-    waits: bool = False
+    recheck: float = 0.0
 
 
 class Preparation:
@@ -62,14 +62,14 @@ class Preparation:
         if known_phase(job.status.state.phase) == JobPhase.PENDING:
             found = obstacle(world)
             if found is not None:
-                return Step(await self._explain(job, found), waits=True)
+                return Step(await self._explain(job, found), found.recheck)
         if job.spec.plugins:
             try:
                 with self._told(job, Reason.PLUGIN_ERROR, PLUGIN_FAILED, unless=NotOwnedError):
                     job = await self._plugins(job)
             except NotOwnedError as error:
-                found = Obstacle(names.JobStateReason.PLUGIN_NOT_AVAILABLE, str(error), Reason.PLUGIN_ERROR, str(error))
-                return Step(await self._explain(job, found), waits=True)
+                found = not_owned(error)
+                return Step(await self._explain(job, found), found.recheck)
         if known_phase(job.status.state.phase) == JobPhase.PENDING:
             with self._told(job, Reason.PVC_ERROR, "Failed to create PVC, err: "):
                 job = await self._volumes(job, world)
@@ -161,6 +161,14 @@ class Preparation:
         except (ApiError, ConnectionFailed, JobError, QuantityError) as error:
             self._events.warning(JOBS, job, reason, f"{prefix}{error}")
             raise
+
+
+def not_owned(error: NotOwnedError) -> Obstacle:
+    """What an earlier job has left goes by itself, soon; anything else is somebody's to remove."""
+    reason, text = names.JobStateReason.PLUGIN_NOT_AVAILABLE, str(error)
+    if error.is_leaving:
+        return Obstacle(reason, f"{text}: waits until it is gone with its own job", recheck=LEAVING_SECONDS)
+    return Obstacle(reason, text, Reason.PLUGIN_ERROR, text)
 
 
 def _suffix() -> str:

@@ -12,11 +12,12 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Final
 
-from api.owners import is_controlled_by
+from api.owners import controller_of, is_controlled_by, is_of_kind
 from controllers.job.plugins.base import JobPlugin, PluginError, Upkeep, Wanted, document
-from generated.batch.v1alpha1 import Job
+from generated.batch.v1alpha1 import JOBS, Job
 from generated.clients.clientset import Clientset
 from generated.core.v1 import CONFIG_MAPS, SECRETS, SERVICES
+from generated.meta.v1 import OwnerReference
 from generated.networking.v1 import NETWORK_POLICIES
 from runtime.errors import AlreadyExists, Conflict, NotFound
 from runtime.patches import MergePatch
@@ -30,9 +31,10 @@ RULES: Final = (
 
 
 class NotOwnedError(PluginError):
-    """An object of that name is somebody else's, or is left from an earlier job and not gone yet."""
+    """An object of that name is somebody else's, or is left from an earlier job and not gone yet: `is_leaving`."""
 
-    def __init__(self, wanted: Wanted, job: Job) -> None:
+    def __init__(self, wanted: Wanted, job: Job, owner: OwnerReference | None) -> None:
+        self.is_leaving = owner is not None and is_of_kind(owner, JOBS) and owner.name == job.metadata.name
         place = f"{job.metadata.namespace}/{job.metadata.name}"
         super().__init__(f"{wanted.resource.kind} {wanted.name} exists and is not owned by job {place}")
 
@@ -91,7 +93,7 @@ class PluginUpkeep:
         namespace = job.metadata.namespace
         found = await self._client.get(wanted.resource, wanted.name, namespace)
         if not is_controlled_by(found.metadata, job.metadata.uid):
-            raise NotOwnedError(wanted, job)
+            raise NotOwnedError(wanted, job, controller_of(found.metadata))
         if wanted.upkeep is Upkeep.KEEP:
             return
         data: Mapping[str, str] = found.data

@@ -26,6 +26,8 @@ OBSTACLES: Final = frozenset(
     (Reason.QUEUE_NOT_FOUND, Reason.CLAIM_NOT_FOUND, Reason.PLUGIN_NOT_AVAILABLE, Reason.DEPENDENCY_NOT_READY)
 )
 RECHECK_SECONDS: Final = 60.0
+LEAVING_SECONDS: Final = 1.0
+"""How soon a job looks again for the end of what an earlier job of its name has left: no watch tells of it."""
 PLUGIN_FAILED: Final = "Execute plugin when job add failed, err: "
 
 
@@ -36,6 +38,7 @@ class Obstacle(NamedTuple):
     message: str
     event: str = ""
     event_message: str = ""
+    recheck: float = RECHECK_SECONDS
 
 
 class Unready(NamedTuple):

@@ -16,6 +16,7 @@ from controllers.job.requests import SYNC, Request, job_key, of_pod
 from generated.batch.v1alpha1 import JOBS, Job
 from generated.bus.v1alpha1 import Command, Event
 from generated.core.v1 import PersistentVolumeClaim, Pod
+from generated.meta.v1 import OwnerReference
 from generated.scheduling.v1beta1 import PodGroup, PodGroupPhase, Queue
 from runtime.objects import Key, key_of
 
@@ -160,9 +161,11 @@ class OnPodGroup:
             self._note(_job_of(obj), SYNC, 0)
 
     def on_update(self, old: PodGroup, new: PodGroup) -> None:
-        if old.status.phase != new.status.phase:
-            event = Event.UNKNOWN if new.status.phase == PodGroupPhase.UNKNOWN else ""
-            self._note(_job_of(new), Request(event) if event else SYNC, 0)
+        if old.status.phase == new.status.phase:
+            return
+        uid = _job_uid(new)
+        is_news = new.status.phase == PodGroupPhase.UNKNOWN and not self._reader.recent.is_leaving(uid, new)
+        self._note(_job_of(new), Request(Event.UNKNOWN, job_uid=uid) if is_news else SYNC, 0)
 
     def on_delete(self, obj: PodGroup) -> None:
         for owner in obj.metadata.owner_references:
@@ -216,6 +219,16 @@ def _moved(old: Job, new: Job) -> bool:
 
 def _job_of(group: PodGroup) -> Key:
     """The job that a group is of: its last owner of that kind, else the one of its name."""
-    meta = group.metadata
-    owners = [owner.name for owner in meta.owner_references if owner.kind == JOBS.kind]
-    return Key(meta.namespace, owners[-1] if owners else meta.name)
+    owner = _owner_of(group)
+    return Key(group.metadata.namespace, owner.name if owner is not None else group.metadata.name)
+
+
+def _job_uid(group: PodGroup) -> str:
+    """UID of that job, empty for a group without owner: what befalls an old group is nothing to a new job."""
+    owner = _owner_of(group)
+    return owner.uid if owner is not None else ""
+
+
+def _owner_of(group: PodGroup) -> OwnerReference | None:
+    owners = [owner for owner in group.metadata.owner_references if owner.kind == JOBS.kind]
+    return owners[-1] if owners else None

@@ -23,11 +23,13 @@ WORKLOAD_GATE: Final = "WorkLoadSupport"
 
 RULES: Final = (
     Rule("", ("pods",), (*READ, "patch")),
+    Rule("", ("pods/finalizers",), ("update",)),
     Rule(POD_GROUPS.group, ("podgroups",), (*READ, "create", "patch", "delete")),
     Rule(REPLICA_SETS.group, (REPLICA_SETS.plural, STATEFUL_SETS.plural), READ),
     Rule(DAEMON_SETS.group, (DAEMON_SETS.plural,), ("get",)),
     Rule(BATCH_JOBS.group, (BATCH_JOBS.plural,), ("get",)),
 )
+"""`pods/finalizers`: the group of a bare pod blocks its deletion, which some clusters let only its owner's writer say."""
 
 
 def build(context: Context) -> Controller[Work]:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from api import names
 from api.jobs import disruption_budget
 from api.owners import controller_of, owner_reference
@@ -47,6 +49,12 @@ def build_group(pod: Pod, inherited: Mapping[str, str], now: datetime) -> PodGro
         ),
         status=PodGroupStatus(phase=PodGroupPhase.PENDING),
     )
+
+
+def unblocking(group: PodGroup) -> PodGroup:
+    """The group, going with its owners without holding up their deletion."""
+    owners = tuple(replace(owner, block_owner_deletion=None) for owner in group.metadata.owner_references)
+    return replace(group, metadata=replace(group.metadata, owner_references=owners))
 
 
 def group_patch(found: PodGroup, wanted: PodGroup) -> dict[str, Any] | None:

@@ -94,6 +94,20 @@ class Reader:
         ]
         return sorted(found, key=lambda pod: (pod.metadata.deletion_timestamp is not None, pod.metadata.name))
 
+    def is_of_new_revision(self, pod: Pod) -> bool:
+        """
+        Whether the pod belongs to a StatefulSet whose pods were others until now, under the same group.
+
+        Its set may not have told of the revision yet.
+        """
+        owner = controller_of(pod.metadata)
+        if owner is None:
+            return False
+        workload = self.workload(owner.kind, Key(pod.metadata.namespace, owner.name))
+        if not isinstance(workload, StatefulSet) or workload.metadata.uid != owner.uid:
+            return False
+        return workload.status.current_revision not in {"", pod.metadata.labels.get(_REVISION_LABEL, "")}
+
 
 def replicas_of(workload: Workload) -> int:
     """How many pods are wanted; one where nothing is said."""

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from api import names
 from api.podgroups import name_for
-from controllers.podgroup.groups import build_group, group_patch
+from controllers.podgroup.groups import build_group, group_patch, unblocking
 from controllers.podgroup.reader import Reader, Workload, group_of, replicas_of
 from controllers.podgroup.requests import PodKey, Work, WorkloadKey
 from generated.apps.v1 import DAEMON_SETS, REPLICA_SETS, STATEFUL_SETS
@@ -24,7 +24,7 @@ from generated.core.v1 import Pod
 from generated.meta.v1 import OwnerReference
 from generated.scheduling.v1beta1 import PodGroup
 from runtime.controller import DONE, Result
-from runtime.errors import AlreadyExists, ApiError, Conflict, DecodeError, NotFound
+from runtime.errors import AlreadyExists, ApiError, Conflict, DecodeError, Forbidden, NotFound
 from runtime.patches import MergePatch
 from runtime.resource import Resource
 
@@ -34,6 +34,8 @@ _OWNERS: Final[Mapping[str, Resource[Any]]] = {
     resource.kind: resource for resource in (REPLICA_SETS, DAEMON_SETS, STATEFUL_SETS, JOBS)
 }
 """Kinds whose annotations are inherited, by name only, as owner references of other groups carry them too."""
+_BLOCKS: Final = "blockOwnerDeletion"
+"""What the API server's refusal names (the admission plugin OwnerReferencesPermissionEnforcement)."""
 
 
 class PodGroupReconciler:
@@ -61,8 +63,11 @@ class PodGroupReconciler:
         named, own = group_of(pod), name_for(pod)
         if named not in {"", own}:
             return
-        if self._reader.group(own, pod.metadata.namespace) is None:
+        group = self._reader.group(own, pod.metadata.namespace)
+        if group is None:
             await self._create(await self._wanted(pod))
+        elif not named and self._reader.is_of_new_revision(pod):
+            await self._update(group, await self._wanted(pod))
         if not named:
             await self._annotate(pod)
 
@@ -80,10 +85,8 @@ class PodGroupReconciler:
         found = self._reader.group(wanted.metadata.name, wanted.metadata.namespace)
         if found is None:
             await self._create(wanted)
-        elif (patch := group_patch(found, wanted)) is not None:
-            await self._clients.scheduling_v1beta1.pod_groups.patch(
-                found.metadata.name, found.metadata.namespace, MergePatch(patch)
-            )
+        else:
+            await self._update(found, wanted)
         await self._annotate(pod)
 
     async def _drop(self, work: WorkloadKey, workload: Workload) -> None:
@@ -103,10 +106,22 @@ class PodGroupReconciler:
             await self._clients.scheduling_v1beta1.pod_groups.delete(name, meta.namespace, uid=group.metadata.uid)
 
     async def _create(self, group: PodGroup) -> None:
-        meta = group.metadata
+        """Where clusters allow only some to block the deletion of an owner, the group blocks it not."""
+        meta, groups = group.metadata, self._clients.scheduling_v1beta1.pod_groups
         with suppress(AlreadyExists):
-            await self._clients.scheduling_v1beta1.pod_groups.create(group)
+            try:
+                await groups.create(group)
+            except Forbidden as error:
+                if _BLOCKS not in error.status.message:
+                    raise
+                await groups.create(unblocking(group))
             _log.info("podgroup.created podgroup=%s/%s", meta.namespace, meta.name)
+
+    async def _update(self, found: PodGroup, wanted: PodGroup) -> None:
+        patch = group_patch(found, wanted)
+        if patch is not None:
+            meta = found.metadata
+            await self._clients.scheduling_v1beta1.pod_groups.patch(meta.name, meta.namespace, MergePatch(patch))
 
     async def _annotate(self, pod: Pod) -> None:
         meta = pod.metadata

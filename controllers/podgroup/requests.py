@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from controllers.podgroup.reader import Reader, Workload
+from api.owners import controller_of
+from controllers.podgroup.reader import Reader, Workload, replicas_of
 from generated.core.v1 import Pod
 from generated.scheduling.v1beta1 import PodGroup
 from runtime.objects import Key, key_of
@@ -53,7 +54,13 @@ class OnPod:
         """A pod keeps its scheduler, and nobody takes a group away from it."""
 
     def on_delete(self, obj: Pod) -> None:
-        """The group goes with its owner."""
+        """The group goes with its owner, or with the last pod of one that was scaled to nothing."""
+        owner = controller_of(obj.metadata)
+        if owner is None:
+            return
+        workload = self._reader.workload(owner.kind, Key(obj.metadata.namespace, owner.name))
+        if workload is not None and replicas_of(workload) == 0:
+            self._requests.add(WorkloadKey(owner.kind, obj.metadata.namespace, owner.name))
 
 
 class OnPodGroup:

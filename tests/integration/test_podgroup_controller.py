@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from controllers import podgroup
-from generated.apps.v1 import DEPLOYMENTS
+from generated.apps.v1 import DEPLOYMENTS, STATEFUL_SETS
 from generated.core.v1 import Pod
 from generated.scheduling.v1beta1 import PodGroup
 from runtime.patches import MergePatch
@@ -32,6 +32,14 @@ def deployment(replicas: int) -> dict[str, Any]:
     }
 
 
+def stateful_set(cpu: str) -> dict[str, Any]:
+    """Of one pod, which keeps its name."""
+    document = deployment(1) | {"kind": "StatefulSet"}
+    document["spec"] |= {"serviceName": "web"}
+    document["spec"]["template"]["spec"]["containers"][0]["resources"]["requests"]["cpu"] = cpu
+    return document
+
+
 async def test_a_deployment_has_one_group_until_it_is_scaled_to_nothing(kubeconfig: Path, namespace: str) -> None:
     async with running(kubeconfig, podgroup.BLUEPRINT) as clients:
 
@@ -54,3 +62,19 @@ async def test_a_deployment_has_one_group_until_it_is_scaled_to_nothing(kubeconf
 
         await clients.client.patch(DEPLOYMENTS, "web", namespace, MergePatch({"spec": {"replicas": 0}}))
         await eventually(groups, lambda left: not left)
+
+
+async def test_the_group_of_a_stateful_set_asks_for_what_its_new_pods_do(kubeconfig: Path, namespace: str) -> None:
+    """The old revision may be too large to run at all."""
+    async with running(kubeconfig, podgroup.BLUEPRINT) as clients:
+
+        async def asked() -> set[str]:
+            groups = (await clients.scheduling_v1beta1.pod_groups.list(namespace)).items
+            return {str((group.spec.min_resources or {})["cpu"]) for group in groups}
+
+        await clients.client.create(STATEFUL_SETS, stateful_set("100"), namespace)
+        await eventually(asked, lambda found: found == {"200"})
+        template = stateful_set("1")["spec"]["template"]
+        await clients.client.patch(STATEFUL_SETS, "web", namespace, MergePatch({"spec": {"template": template}}))
+        await clients.core_v1.pods.delete("web-0", namespace)
+        await eventually(asked, lambda found: found == {"2"})

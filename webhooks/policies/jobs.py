@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
-import msgspec
-
-from api import names
 from api.jobs import USER_ACTIONS, USER_EVENTS
 from api.names import JOB_PLUGINS, JobPlugin
-from generated.batch.v1alpha1 import JOBS, JobSpec, TaskSpec
+from generated.batch.v1alpha1 import JOBS
 from generated.bus.v1alpha1 import Event
 from webhooks import wellformed
-from webhooks.jobs import spec, topology, updates
+from webhooks.jobs import spec, topology
 from webhooks.jobs.policies import CHOICES
-from webhooks.policies.policy import CHANGED, NOTHING, Policy, Rule, every, given, literal, on
+from webhooks.policies import updates
+from webhooks.policies.policy import CHANGED, NOTHING, Policy, Rule, given, literal, on
 
 _SUBDOMAIN: Final = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
 _LABEL_1035: Final = "^[a-z]([-a-z0-9]*[a-z0-9])?$"
@@ -183,50 +180,13 @@ _BOTH: Final = (
     ),
 )
 
-
-_ABSENT: Final[dict[tuple[type[msgspec.Struct], str], str]] = {(TaskSpec, "maxRetry"): str(names.DEFAULT_MAX_RETRY)}
-"""Fields that `kubectl apply` leaves out after admission filled them in."""
-
-
-def _unchanged(model: type[msgspec.Struct], new: str, old: str, free: frozenset[str]) -> Iterator[str]:
-    """That each field but the free ones says the same in both, by what the controller takes an absent one for."""
-    for one in msgspec.structs.fields(model):
-        if one.encode_name not in free:
-            name = one.encode_name
-            absent = _ABSENT.get((model, name), "null")
-            yield f"{given(f'{new}.{name}', absent)} == {given(f'{old}.{name}', absent)}"
-
-
-_TASK_FREE: Final = frozenset(("replicas", "minAvailable"))
-_SPEC_FREE: Final = frozenset(("minAvailable", "priorityClassName", "tasks", "volumes"))
-_SAME_TASK: Final = every(_unchanged(TaskSpec, "t", "o", _TASK_FREE))
-_SAME_VOLUME: Final = (
-    "v.mountPath == o.mountPath"
-    f" && {given('v.volumeClaim', 'null')} == {given('o.volumeClaim', 'null')}"
-    f" && (has(v.volumeClaim) || {given('v.volumeClaimName', NOTHING)} == {given('o.volumeClaimName', NOTHING)})"
-)
-_OLD_VOLUMES: Final = given("oldObject.spec.volumes", "[]")
 _UPDATE: Final = (
     _task_rule("UPDATE", f"{_LEAST} > {_REPLICAS}", "'minAvailable' must be <= 'replicas' in task"),
     Rule(
         on("UPDATE", f"{given('object.spec.minAvailable', '0')} <= variables.replicas"),
         "job 'minAvailable' must not be greater than total replicas",
     ),
-    Rule(on("UPDATE", "size(variables.tasks) == size(variables.oldTasks)"), updates.TASKS_ARE_FIXED),
-    Rule(
-        on(
-            "UPDATE",
-            every(
-                (
-                    *_unchanged(JobSpec, "object.spec", "oldObject.spec", _SPEC_FREE),
-                    f"variables.tasks.all(t, variables.oldTasks.exists(o, {_SAME_TASK}))",
-                    f"size(variables.volumes) == size({_OLD_VOLUMES})",
-                    f"variables.volumes.all(v, {_OLD_VOLUMES}.exists(o, {_SAME_VOLUME}))",
-                )
-            ),
-        ),
-        updates.FIXED,
-    ),
+    *updates.RULES,
 )
 POLICY: Final[Policy] = Policy(
     "job-validation-policy",

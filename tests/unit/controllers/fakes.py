@@ -35,13 +35,15 @@ def status(code: int, reason: str) -> Status:
     return Status(status="Failure", code=code, reason=reason, message=f"refused: {reason}")
 
 
-def readable(fakes: Fakes, plural: str, obj: Model) -> None:
-    """Let the recorder answer live reads of one kind with this object."""
+def readable(fakes: Fakes, plural: str, obj: Model | Exception) -> None:
+    """Let the recorder answer live reads of one kind with this object, or fail them."""
     transport = fakes.recorder.transport
     send = transport.send
 
     async def answer(request: Request, *, guard: Callable[[], None] | None = None) -> Response:
         if request.method == "GET" and f"/{plural}/" in request.path:
+            if isinstance(obj, Exception):
+                raise obj
             return Response(status=200, body=msgspec.json.encode(obj))
         return await send(request, guard=guard)
 

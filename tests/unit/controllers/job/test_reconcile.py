@@ -486,8 +486,26 @@ async def test_a_command_that_somebody_took_is_not_carried_out(error: ApiError) 
 
 async def test_a_command_for_nobody_is_dropped() -> None:
     world = World()
+    readable(world.fakes, JOBS.plural, NotFound(status(404, "NotFound")))
     await world.reconciler.reconcile(Order("ns", "c", "uid-c", "j", "AbortJob"))
-    assert (len(world.fakes.writes), world.woken) == (1, [])
+    assert ([_short(write) for write in world.fakes.writes], world.woken) == (["delete commands c"], [])
+    assert world.reconciler.inbox.take(KEY) == []
+
+
+async def test_a_command_that_comes_before_its_job_is_kept_until_the_job_comes() -> None:
+    world = World()
+    readable(world.fakes, JOBS.plural, a_job())
+    await world.reconciler.reconcile(Order("ns", "c", "uid-c", "j", "AbortJob"))
+    assert ([_short(write) for write in world.fakes.writes], world.woken) == (["delete commands c"], [])
+    assert world.reconciler.inbox.take(KEY) == [Request("CommandIssued", action="AbortJob")]
+
+
+async def test_a_command_is_left_alone_while_nobody_knows_whether_its_job_exists() -> None:
+    world = World()
+    readable(world.fakes, JOBS.plural, ConnectionFailed("down"))
+    with pytest.raises(ConnectionFailed):
+        await world.reconciler.reconcile(Order("ns", "c", "uid-c", "j", "AbortJob"))
+    assert world.fakes.writes == []
 
 
 PENDING = Request("PodPending", job_uid="u", version=0, target=Target("t", "j-t-0"), pod_uid="uid-j-t-0")
@@ -623,6 +641,19 @@ async def test_a_job_whose_objects_are_somebody_elses_waits_and_says_so() -> Non
     assert world.events.seen == [("Warning", "j", "PluginError", text)]
     assert world.fakes.writes[-1].body["status"]["state"]["message"] == text
     assert world.result.again_after == 60
+
+
+async def test_what_an_earlier_job_of_the_name_has_left_is_waited_for_without_a_warning() -> None:
+    job = replaced(a_job(phase="Pending"), plugins={"svc": ()})
+    world = World(job, QUEUE)
+    world.fakes.log.fail(AlreadyExists(status(409, "AlreadyExists")), "create", CONFIG_MAPS)
+    earlier = msgspec.structs.replace(job, metadata=msgspec.structs.replace(job.metadata, uid="earlier"))
+    meta = ObjectMeta(name="j-svc", namespace="ns", owner_references=(owner_reference(JOBS, earlier),))
+    readable(world.fakes, CONFIG_MAPS.plural, ConfigMap(metadata=meta))
+    assert await world.look() == ["create configmaps j-svc", "status Pending"]
+    assert (world.events.seen, world.result.again_after) == ([], 1)
+    told = "ConfigMap j-svc exists and is not owned by job ns/j: waits until it is gone with its own job"
+    assert world.fakes.writes[-1].body["status"]["state"]["message"] == told
 
 
 async def test_a_killed_job_loses_what_its_plugins_made_before_the_status_says_so() -> None:

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from controllers.job.commands import Order
+from controllers.job.policies import decide
 from controllers.job.reader import POD_INDEXERS, Listers, Reader, owner_uid
 from controllers.job.recent import Recent
 from controllers.job.requests import SYNC, Request, Target
@@ -279,6 +280,26 @@ def test_a_group_that_changes_its_phase_wakes_its_job(old: PodGroup, new: PodGro
     notes = Notes(a_job())
     OnPodGroup(notes, notes.reader).on_update(old, new)
     assert [(key, request.event) for key, request, _ in notes.seen] == [(KEY, event) for event in events]
+
+
+EARLIER = msgspec.structs.replace(a_job(), metadata=ObjectMeta(name="j", namespace="ns", uid="earlier"))
+
+
+@pytest.mark.parametrize(
+    ("group", "dropped", "action"),
+    [
+        (a_group("Unknown"), "", "RestartJob"),
+        (a_group("Unknown"), "g", "SyncJob"),  # the group was just told to go
+        (a_group("Unknown", job=EARLIER), "", "SyncJob"),
+    ],
+)
+def test_only_the_group_that_the_job_has_restarts_it_when_it_breaks(group: PodGroup, dropped: str, action: str) -> None:
+    notes = Notes(a_job())
+    notes.reader.recent.dropped_group("u", dropped)
+    OnPodGroup(notes, notes.reader).on_update(a_group("Running"), group)
+    [(_, request, _)] = notes.seen
+    policies = (LifecyclePolicy(event="Unknown", action="RestartJob"),)
+    assert decide(replaced(a_job(phase="Running"), policies=policies), request).action == action
 
 
 def test_a_group_without_owner_is_that_of_the_job_of_its_name() -> None:

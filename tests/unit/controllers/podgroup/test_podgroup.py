@@ -2,97 +2,21 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 import pytest
 
 from controllers.podgroup.groups import build_group, group_patch
-from controllers.podgroup.reader import INDEXERS, Reader
-from controllers.podgroup.reconcile import PodGroupReconciler
 from controllers.podgroup.requests import OnPod, OnPodGroup, OnWorkload, PodKey, WorkloadKey
-from generated.apps.v1 import (
-    REPLICA_SETS,
-    ReplicaSet,
-    ReplicaSetSpec,
-    StatefulSet,
-    StatefulSetSpec,
-    StatefulSetStatus,
-)
-from generated.core.v1 import Container, Pod, PodSpec, PodStatus, ResourceRequirements
-from generated.fakes.fakes import Fakes
-from generated.meta.v1 import LabelSelector, ObjectMeta, OwnerReference
-from generated.scheduling.v1beta1 import POD_GROUPS, NetworkTopologySpec, PodGroup, PodGroupSpec
-from runtime.controller import DONE
-from runtime.errors import AlreadyExists
-from runtime.lister import Lister, Store
+from generated.apps.v1 import REPLICA_SETS, ReplicaSet
+from generated.core.v1 import Pod
+from generated.scheduling.v1beta1 import POD_GROUPS, NetworkTopologySpec
+from runtime.errors import AlreadyExists, Forbidden
 from runtime.objects import key_of
 from runtime.queue import WorkQueue
 from tests.unit.controllers.fakes import readable, status
-
-NOW = datetime(2026, 5, 1, tzinfo=UTC)
-SELECTOR = LabelSelector(match_labels={"app": "a"})
-GROUP = "scheduling.k8s.io/group-name"
-
-
-def owner(kind: str = "ReplicaSet", uid: str = "rs", *, controller: bool = True, name: str = "w") -> OwnerReference:
-    return OwnerReference(api_version="apps/v1", kind=kind, name=name, uid=uid, controller=controller)
-
-
-def a_pod(
-    name: str = "p", *owners: OwnerReference, scheduler: str = "volcano", going: bool = False, **meta: Any
-) -> Pod:
-    meta.setdefault("labels", {"app": "a"})
-    requests = ResourceRequirements(requests={"cpu": "1", "example.com/gpu": "1"})
-    return Pod(
-        metadata=ObjectMeta(
-            name=name,
-            namespace="ns",
-            uid=f"uid-{name}",
-            owner_references=owners,
-            deletion_timestamp="2026-05-01T00:00:00Z" if going else None,
-            **meta,
-        ),
-        spec=PodSpec(
-            scheduler_name=scheduler, containers=(Container(name="c", resources=requests),), priority_class_name="high"
-        ),
-        status=PodStatus(phase="Pending"),
-    )
-
-
-def replica_set(replicas: int | None = 1, uid: str = "rs", **meta: Any) -> ReplicaSet:
-    metadata = ObjectMeta(name="w", namespace="ns", uid=uid, **meta)
-    return ReplicaSet(metadata=metadata, spec=ReplicaSetSpec(replicas=replicas, selector=SELECTOR))
-
-
-def a_group(name: str = "podgroup-rs", **spec: Any) -> PodGroup:
-    return PodGroup(metadata=ObjectMeta(name=name, namespace="ns", uid="g"), spec=PodGroupSpec(**spec))
-
-
-class World:
-    def __init__(self, *objects: Any, inherits: bool = True) -> None:
-        self.fakes = Fakes(*objects)
-        pods: Store[Pod] = Store(INDEXERS)
-        for pod in self.fakes.objects_of(Pod):
-            pods.put(pod)
-        sets: dict[str, Lister[Any]] = {
-            model.__name__: Lister.filled(self.fakes.objects_of(model)) for model in (ReplicaSet, StatefulSet)
-        }
-        groups = self.fakes.scheduling_v1beta1.pod_groups
-        self.reader = Reader(pods=pods, groups=groups, workloads=sets, schedulers=frozenset(["volcano"]))
-        self.reconciler = PodGroupReconciler(self.fakes.clients, self.reader, inherits=inherits, clock=NOW.timestamp)
-
-    async def pod(self, name: str = "p") -> list[str]:
-        assert await self.reconciler.reconcile(PodKey("ns", name)) == DONE
-        return self.writes()
-
-    async def workload(self, kind: str = "ReplicaSet") -> list[str]:
-        await self.reconciler.reconcile(WorkloadKey(kind, "ns", "w"))
-        return self.writes()
-
-    def writes(self) -> list[str]:
-        return [f"{write.verb} {write.resource.partition('.')[0]} {write.name}" for write in self.fakes.writes]
+from tests.unit.controllers.podgroup.samples import GROUP, NOW, World, a_group, a_pod, owner, replica_set
 
 
 async def test_a_pod_gets_a_group_and_then_its_name() -> None:
@@ -130,6 +54,24 @@ async def test_a_group_that_another_worker_has_just_made_is_used() -> None:
     world = World(a_pod())
     world.fakes.log.fail(AlreadyExists(status(409, "AlreadyExists")), "create", POD_GROUPS)
     assert await world.pod() == ["create podgroups podgroup-uid-p", "patch pods p"]
+
+
+async def test_a_cluster_that_lets_us_block_no_deletion_gets_the_group_all_the_same() -> None:
+    world = World(a_pod("p", msgspec.structs.replace(owner(), block_owner_deletion=True)), inherits=False)
+    refusal = "podgroups is forbidden: cannot set blockOwnerDeletion if an ownerReference refers to a resource"
+    told = msgspec.structs.replace(status(403, "Forbidden"), message=refusal)
+    world.fakes.log.fail(Forbidden(told), "create", POD_GROUPS)
+    assert await world.pod() == ["create podgroups podgroup-rs", "create podgroups podgroup-rs", "patch pods p"]
+    first, second, _ = (write.body["metadata"] for write in world.fakes.writes)
+    assert [owner["blockOwnerDeletion"] for owner in first["ownerReferences"]] == [True]
+    assert [owner["uid"] for owner in second["ownerReferences"] if "blockOwnerDeletion" not in owner] == ["rs"]
+
+
+async def test_another_refusal_is_raised() -> None:
+    world = World(a_pod())
+    world.fakes.log.fail(Forbidden(status(403, "Forbidden")), "create", POD_GROUPS)
+    with pytest.raises(Forbidden):
+        await world.pod()
 
 
 async def test_a_pod_whose_group_is_missing_gets_it_again() -> None:
@@ -267,18 +209,6 @@ async def test_a_pod_that_stays_is_preferred() -> None:
     ]
 
 
-async def test_only_the_newest_revision_of_a_stateful_set_counts() -> None:
-    stateful = StatefulSet(
-        metadata=ObjectMeta(name="w", namespace="ns", uid="rs"),
-        spec=StatefulSetSpec(replicas=1, selector=SELECTOR),
-        status=StatefulSetStatus(update_revision="r2"),
-    )
-    old = a_pod("a", owner("StatefulSet"), labels={"app": "a", "controller-revision-hash": "r1"})
-    new = a_pod("b", owner("StatefulSet"), labels={"app": "a", "controller-revision-hash": "r2"})
-    world = World(stateful, old, new, inherits=False)
-    assert await world.workload("StatefulSet") == ["create podgroups podgroup-rs", "patch pods b"]
-
-
 async def test_what_wakes_the_controller() -> None:
     named = a_pod("named", owner(), annotations={GROUP: "podgroup-rs"})
     world = World(named)
@@ -293,3 +223,13 @@ async def test_what_wakes_the_controller() -> None:
     assert woken == [PodKey("ns", "p"), PodKey("ns", "named"), WorkloadKey("ReplicaSet", "ns", "w")]
     assert woken[2].key == key_of(first)
     assert len(queue) == 0
+
+
+@pytest.mark.parametrize(("replicas", "woken"), [(0, 1), (1, 0), (None, 0)])
+async def test_the_end_of_the_last_pod_lets_the_group_of_a_set_of_none_go(replicas: int | None, woken: int) -> None:
+    world = World(replica_set(replicas))
+    queue: WorkQueue[Any] = WorkQueue("test")
+    handler = OnPod(queue, world.reader)
+    handler.on_delete(a_pod("p", owner(name="w")))
+    handler.on_delete(a_pod())
+    assert len(queue) == woken

@@ -192,23 +192,50 @@ def _scaled(**fields: Any) -> Json:
     return changed(tasks=[task(**fields), task("u")])
 
 
+def _host(**spec: Any) -> Json:
+    """A template whose pods share the network of their node."""
+    return {"spec": {"containers": [{"name": "c", "image": "busybox"}], "hostNetwork": True, **spec}}
+
+
+_FILLED = job(
+    {**task("default0", minAvailable=2, maxRetry=3), "template": _host(dnsPolicy="ClusterFirstWithHostNet")},
+    task("u", minAvailable=2, maxRetry=3, policies=[REACT]),
+    maxRetry=3,
+    plugins={"svc": []},
+    schedulerName="volcano",
+)
+"""As admission stores a job; in a change of it, None takes a field away."""
+_BARE = {"minAvailable": None, "maxRetry": None}
+
+
+def _applied(first: Json | None = None, second: Json | None = None, **spec: Any) -> Json:
+    """As its author wrote the job, who never saw what admission filled in."""
+    bare = {"name": None, "replicas": 2, "template": _host(dnsPolicy=None), **_BARE}
+    return {"spec": {"tasks": [{**bare, **(first or {})}, {**task("u"), **_BARE, **(second or {})}], **spec}}
+
+
 UPDATES: tuple[Case, ...] = (
     fine("Job", {"metadata": {"labels": {"a": "b"}}}, _OLD),
     fine("Job", changed(minAvailable=1, priorityClassName="high"), _OLD),
     fine("Job", _scaled(replicas=5, minAvailable=3), _OLD),
-    fine(
-        "Job",
-        _scaled(replicas=5),
-        job(
-            task(minAvailable=2, maxRetry=3),
-            *_OLD["spec"]["tasks"][1:],
-            minAvailable=2,
-            volumes=_OLD["spec"]["volumes"],
-        ),
-    ),
+    fine("Job", _applied(), _FILLED),
+    fine("Job", _applied({"replicas": 7}, queue=None, maxRetry=None, minAvailable=1), _FILLED),
+    fine("Job", _applied({"replicas": 7}, queue="default", policies=[], volumes=[]), _FILLED),
+    fine("Job", _applied({"replicas": 7, "maxRetry": 0}), _FILLED),
+    fine("Job", _applied({"template": _host(dnsPolicy="ClusterFirstWithHostNet")}, {"replicas": 1}), _FILLED),
+    wrong("Job", _applied({"name": "other"}), _FIXED, _FILLED),
+    wrong("Job", _applied({"maxRetry": 4}), _FIXED, _FILLED),
+    wrong("Job", _applied(maxRetry=4), _FIXED, _FILLED),
+    wrong("Job", _applied({"template": _host(dnsPolicy="Default")}), _FIXED, _FILLED),
+    wrong("Job", _applied({"template": _host(dnsPolicy=None, hostNetwork=None)}), _FIXED, _FILLED),
+    wrong("Job", _applied({"template": _host(dnsPolicy=None, nodeName="n")}), _FIXED, _FILLED),
+    wrong("Job", _applied({}, {"policies": None}), _FIXED, _FILLED),
+    wrong("Job", _applied(plugins=None), _FIXED, _FILLED),
+    wrong("Job", _applied(schedulerName=None), _FIXED, _FILLED),
+    wrong("Job", changed(tasks=[task("u"), task()]), _FIXED, _OLD),
     wrong(
         "Job",
-        _scaled(replicas=5),
+        _scaled(replicas=5, maxRetry=None),
         _FIXED,
         job(task(maxRetry=7), task("u"), minAvailable=2, volumes=_OLD["spec"]["volumes"]),
     ),
