@@ -26,7 +26,7 @@ _READ_BUFFER = 64 * 1024
 _NEXT_FAMILY_AFTER = 0.25
 
 
-P = TypeVar("P", "Connection", StreamConnection)
+P = TypeVar("P", bound=asyncio.BaseProtocol)
 
 
 class Unreachable(Exception):  # noqa: N818  # says what is the case
@@ -160,11 +160,12 @@ class Pool:
     def __init__(self, host: str, port: int, *, connect_timeout: float, idle_timeout: float) -> None:
         self._address = (host, port)
         self._connect_timeout = connect_timeout
-        self._idle_timeout = idle_timeout
+        self.idle_timeout = idle_timeout
         self._idle: list[Connection] = []
         self._busy: set[Connection] = set()
         self._streams: set[StreamConnection] = set()
-        self._buffer = memoryview(bytearray(_READ_BUFFER))
+        self.buffer = memoryview(bytearray(_READ_BUFFER))
+        """Where all connections read into, since asyncio fills it and hands it over in one go."""
         self._closed = False
 
     async def exchange(
@@ -177,8 +178,8 @@ class Pool:
         """
         connection = self._take(context)
         if connection is None:
-            made = lambda: Connection(context, self._buffer, self._idle_timeout)  # noqa: E731  # a factory
-            connection = await self._open(made, context, server_name)
+            made = lambda: Connection(context, self.buffer, self.idle_timeout)  # noqa: E731  # a factory
+            connection = await self.open(made, context, server_name)
         self._busy.add(connection)
         try:
             answer = await connection.exchange(message, seconds)
@@ -196,13 +197,17 @@ class Pool:
 
         All in all it may last so many seconds. Raises as `exchange`.
         """
-        connection = await self._open(lambda: StreamConnection(context, self._buffer), context, server_name)
+        connection = await self.open(lambda: StreamConnection(context, self.buffer), context, server_name)
         self._streams.add(connection)
         try:
             return await connection.open(message, seconds), connection
         except BaseException:
             self.end(connection)
             raise
+
+    def adopt(self, connection: Connection) -> None:
+        """Keep an idle connection that somebody else made."""
+        self._idle.append(connection)
 
     def end(self, connection: StreamConnection) -> None:
         """A stream was left."""
@@ -226,18 +231,21 @@ class Pool:
             connection.close()  # its certificate was replaced, or the server closed it
         return None
 
-    async def _open(self, factory: Callable[[], P], context: ssl.SSLContext | None, server_name: str) -> P:
+    async def open(self, factory: Callable[[], P], context: ssl.SSLContext | None, server_name: str) -> P:
+        """A new connection for whoever asks; the pool only keeps those it made itself. Raises Unreachable."""
         try:
             async with asyncio.timeout(self._connect_timeout):
-                connection = await self._connect(factory, context, server_name)
+                transport, connection = await self._connect(factory, context, server_name)
         except (OSError, UnicodeError) as error:  # UnicodeError: a name that IDNA refuses
             raise Unreachable(error) from error
         if self._closed:
-            connection.close()
+            transport.close()
             raise Unreachable(ConnectionError(CLOSED))
         return connection
 
-    async def _connect(self, factory: Callable[[], P], context: ssl.SSLContext | None, server_name: str) -> P:
+    async def _connect(
+        self, factory: Callable[[], P], context: ssl.SSLContext | None, server_name: str
+    ) -> tuple[asyncio.BaseTransport, P]:
         loop = asyncio.get_running_loop()
         host, port = self._address
         found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
@@ -245,7 +253,7 @@ class Pool:
             found, happy_eyeballs_delay=_NEXT_FAMILY_AFTER, socket_factory=new_socket
         )
         try:
-            _, connection = await loop.create_connection(
+            return await loop.create_connection(
                 factory,
                 sock=sock,
                 ssl=context,
@@ -255,4 +263,3 @@ class Pool:
             with suppress(OSError):
                 sock.close()
             raise
-        return connection

@@ -55,7 +55,8 @@ class HttpAnswer(msgspec.Struct, frozen=True, gc=False):
     """One answer, whatever its code."""
 
     status: int
-    headers: Headers
+    headers: Mapping[str, str]
+    """Looked up without regard to case."""
     body: bytes
     keep_alive: bool
 
@@ -139,10 +140,15 @@ def encode_request(method: str, target: str, fields: str, body: bytes | None, *,
 
     Raises ValueError for a target or header that would not arrive as it was meant.
     """
-    if not target.isascii() or not target.isprintable() or " " in target:
-        raise ValueError(f"path {target!r} holds a character that no address can")
+    check_target(target)
     length = f"Content-Length: {len(body)}\r\n" if body is not None else ""
     return f"{method} {target} HTTP/{version}\r\n{fields}{length}\r\n".encode("latin-1") + (body or b"")
+
+
+def check_target(target: str) -> None:
+    """Raise ValueError for a path that would not arrive as it was meant."""
+    if not target.isascii() or not target.isprintable() or " " in target:
+        raise ValueError(f"path {target!r} holds a character that no address can")
 
 
 def encode_field(name: str, value: str) -> str:

@@ -92,6 +92,8 @@ class Tls:
         self._context: ssl.SSLContext | None = None
         self._stamp: object = None
         self._checked = 0.0
+        self._multiplexed: tuple[ssl.SSLContext, ssl.SSLContext] | None = None
+        """The context that it goes with, and the one that offers HTTP/2."""
 
     @property
     def key_pair(self) -> KeyPair | None:
@@ -112,6 +114,18 @@ class Tls:
             self.check()
         assert self._context is not None
         return self._context
+
+    def multiplexed(self) -> ssl.SSLContext:
+        """
+        A context for new connections like `context`, but one that prefers HTTP/2.
+
+        Raises ConfigError, too, while a certificate is being replaced.
+        """
+        context = self.context()
+        with self._lock:
+            if self._multiplexed is None or self._multiplexed[0] is not context:
+                self._multiplexed = context, self._build(self._key_pair(), ["h2", "http/1.1"])
+            return self._multiplexed[1]
 
     def check(self) -> bool:
         """Look at the files now; True when the context was renewed."""
@@ -134,12 +148,12 @@ class Tls:
         )
         if self._context is not None and stamp == self._stamp:
             return
-        self._context = self._build(pair)
+        self._context = self._build(pair, ["http/1.1"])
         self._stamp = stamp
 
-    def _build(self, pair: KeyPair | None) -> ssl.SSLContext:
+    def _build(self, pair: KeyPair | None, protocols: list[str]) -> ssl.SSLContext:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        context.set_alpn_protocols(["http/1.1"])
+        context.set_alpn_protocols(protocols)
         if self._insecure:
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE

@@ -17,11 +17,14 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Self, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
+from runtime import multiplexing
 from runtime.connections import Pool, Unreachable
 from runtime.dialing import connection_failed, explain_connect, explain_exchange, explain_refusal
 from runtime.errors import ConfigError, ConnectionFailed
 from runtime.http1_answers import encode_field, encode_request
+from runtime.http2_requests import HeadEncoder
 from runtime.kubeconfig import ClientConfig
+from runtime.multiplexing import Multiplexer
 from runtime.ratelimit import Gate
 from runtime.requests import Request
 from runtime.responses import Response
@@ -80,6 +83,10 @@ class Transport:
             connect_timeout=connect_timeout,
             idle_timeout=_IDLE_CONNECTION,
         )
+        self._multiplexer: Multiplexer | None = None
+        if config.tls is not None and not config.proxy and multiplexing.is_enabled():
+            self._multiplexer = Multiplexer(self._pool, config.tls.multiplexed, config.server_name)
+        self._heads = HeadEncoder(self._host, self._headers)
         self._fields: dict[str, str] = {}
         """By Authorization header: the header lines that all requests share. It holds the latest one."""
         self._warnings = WarningLog()
@@ -109,6 +116,8 @@ class Transport:
         """Close all connections; streams and requests that are still open break off."""
         self._closed = True
         self._pool.close()
+        if self._multiplexer is not None:
+            self._multiplexer.close()
         if self._sessions is not None:
             await self._sessions.aclose()
 
@@ -146,16 +155,45 @@ class Transport:
     ) -> Response | ConnectionFailed:
         await self.gate.enter(request.priority)
         try:
-            if guard is not None:
-                guard()
             self._check_open()
-            if self.config.proxy:
-                return self._warned(await self._exchange_by_proxy(request, identity), request)
-            return self._warned(await self._exchange_directly(request, identity), request)
+            outcome: Outcome | None = await self._exchange_multiplexed(request, identity, guard)
+            if outcome is None:
+                self._permit(guard)
+                outcome = await self._exchange_alone(request, identity)
+            return self._warned(outcome, request)
         except (Unreachable, Broken) as error:
             return self._failure(request, error)
         finally:
             self.gate.leave()
+
+    def _permit(self, guard: Callable[[], None] | None) -> None:
+        """To be called right before something is sent."""
+        if guard is not None:
+            guard()
+        self._check_open()
+
+    async def _exchange_multiplexed(
+        self, request: Request, identity: _Identity, guard: Callable[[], None] | None
+    ) -> Response | None:
+        """By HTTP/2; None where that isn't spoken, and nothing was sent."""
+        authorization, context = identity
+        if self._multiplexer is None or context is None or self._multiplexer.is_declined(context):
+            return None
+        answer = await self._multiplexer.exchange(
+            context,
+            self._encode_head(request, authorization),
+            request.body or b"",
+            request.timeout or self._timeout,
+            partial(self._permit, guard),
+        )
+        if answer is None:
+            return None
+        return Response(status=answer.status, headers=answer.headers, body=answer.body)
+
+    async def _exchange_alone(self, request: Request, identity: _Identity) -> Outcome:
+        if self.config.proxy:
+            return await self._exchange_by_proxy(request, identity)
+        return await self._exchange_directly(request, identity)
 
     async def _exchange_by_proxy(self, request: Request, identity: _Identity) -> Response | ConnectionFailed:
         return await self._get_sessions().exchange(request, *identity)
@@ -177,6 +215,14 @@ class Transport:
             for name, value in request.headers.items():
                 fields += encode_field(name, value)
             return encode_request(request.method, self._prefix + request.target, fields, request.body, version=version)
+        except ValueError as error:
+            raise explain_refusal(request, self.config.server, authorization, error) from None
+
+    def _encode_head(self, request: Request, authorization: str) -> bytes:
+        """The head of the request in HTTP/2. Raises ConnectionFailed when something in it can't be sent."""
+        try:
+            target = self._prefix + request.target
+            return self._heads.encode(request.method, target, authorization, request.headers, request.body)
         except ValueError as error:
             raise explain_refusal(request, self.config.server, authorization, error) from None
 

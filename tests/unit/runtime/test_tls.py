@@ -78,6 +78,35 @@ def test_a_replaced_file_is_noticed_within_ten_seconds(tmp_path: Path) -> None:
     assert tls.context() is not old
 
 
+def test_the_context_that_offers_http_2_changes_with_the_other_one(tmp_path: Path) -> None:
+    clock = Clock()
+    certificate, key = USER.write(tmp_path, "user")
+    pair = KeyPair(Pem("c", path=certificate), Pem("k", path=key))
+    tls = Tls(ca=data(CA.pem), key_pair=lambda: pair, clock=clock)
+    first = tls.multiplexed()
+    assert first is not tls.context()
+    assert (first.verify_mode, first.check_hostname) == (ssl.CERT_REQUIRED, True)
+    assert tls.multiplexed() is first
+    CA.issue("user").write(tmp_path, "user")
+    clock.now = 10.0
+    second = tls.multiplexed()
+    assert second is not first
+    assert tls.multiplexed() is second
+
+
+def test_no_context_that_offers_http_2_is_made_of_half_a_certificate(tmp_path: Path) -> None:
+    clock = Clock()
+    certificate, key = USER.write(tmp_path, "user")
+    pair = KeyPair(Pem("c", path=certificate), Pem("k", path=key))
+    tls = Tls(ca=data(CA.pem), key_pair=lambda: pair, clock=clock)
+    tls.context()
+    certificate.write_bytes(b"half")
+    with pytest.raises(ConfigError):
+        tls.multiplexed()
+    USER.write(tmp_path, "user")
+    assert tls.multiplexed() is tls.multiplexed()
+
+
 def test_a_plugins_new_certificate_is_taken_over_when_checked() -> None:
     held = [pair_of(USER)]
     tls = Tls(ca=data(CA.pem), key_pair=lambda: held[0])
