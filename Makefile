@@ -96,6 +96,10 @@ integration: env binaries ## Tests on the real control plane
 .PHONY: test
 test: unit integration ## All tests
 
+.PHONY: docs
+docs: binaries ## Run the commands that the pages show and write what they print (ARGS=--check: compare only)
+	$(PY) -m hack.docs $(ARGS)
+
 ##@ Local control plane
 .PHONY: run
 run: binaries ## Show two gang jobs at work on a local control plane (ARGS=--exit: end when they are done)

@@ -7,6 +7,7 @@ Namespaces stay too, since others may use them.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -20,11 +21,15 @@ from hack.deploy.rendering import CONFIG
 
 _KEPT = ("CustomResourceDefinition", "Namespace")
 _MADE = (
-    ("secret", names.Secret.ADMISSION),
-    ("lease", names.DEFAULT_SCHEDULER_NAME),
-    ("lease", names.Lease.CONTROLLERS),
-    ("lease", names.Lease.HYPERNODE_CONTROLLER),
-)
+    f"secret/{names.Secret.ADMISSION}",
+    *(
+        f"lease/{name}"
+        for name in (
+            names.DEFAULT_SCHEDULER_NAME, names.Lease.CONTROLLERS, names.Lease.HYPERNODE_CONTROLLER,
+            names.AGENT_SCHEDULER_NAME,
+        )
+    ),
+)  # fmt: skip
 """What the processes make for themselves in our namespace."""
 
 
@@ -38,8 +43,7 @@ def undeploy(kubectl: Kubectl, objects: Sequence[Object], say: Say) -> None:
             for line in kubectl.run("delete", "--ignore-not-found", "--filename=-", objects=known).splitlines():
                 say(line)
     prune(kubectl, objects, say)
-    for kind, name in _MADE:
-        kubectl.run("delete", "--ignore-not-found", f"--namespace={names.DEFAULT_NAMESPACE}", kind, name)
+    kubectl.run("delete", "--ignore-not-found", f"--namespace={names.DEFAULT_NAMESPACE}", *_MADE)
     say("CRDs, namespaces, queues and jobs stay: `make undeploy-crds CONFIRM=yes` deletes them")
 
 
@@ -50,8 +54,9 @@ def undeploy_crds(kubectl: Kubectl, say: Say, *, confirmed: bool) -> None:
     if not there:
         say("no CRD of ours is there")
         return
-    counts = [f"{count} {found['metadata']['name']}" for found in there if (count := _count(kubectl, found))]
-    what = f"{len(there)} CRDs" + (f" and with them {', '.join(counts)}" if counts else "")
+    counts = _counts(kubectl, there)
+    objects = ", ".join(f"{counts[name]} {name}" for name in sorted(counts))
+    what = f"{len(there)} CRDs" + (f" and with them {objects}" if objects else "")
     if not confirmed:
         raise DeployError(f"this deletes {what}, in all namespaces: say CONFIRM=yes if you mean it")
     say(f"deleting {what}")
@@ -62,5 +67,8 @@ def _definitions() -> list[Path]:
     return sorted((CONFIG / "crd").glob("*/*_*.yaml"))
 
 
-def _count(kubectl: Kubectl, crd: Object) -> int:
-    return len(kubectl.get(crd["metadata"]["name"], "--all-namespaces"))
+def _counts(kubectl: Kubectl, crds: Sequence[Object]) -> Counter[str]:
+    """How many objects there are, by the name of their CRD; those without objects are left out."""
+    kinds = {(found["spec"]["group"], found["spec"]["names"]["kind"]): found["metadata"]["name"] for found in crds}
+    objects = kubectl.get(",".join(kinds.values()), "--all-namespaces")
+    return Counter(kinds[order.key(found)[:2]] for found in objects)

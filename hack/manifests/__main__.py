@@ -22,6 +22,7 @@ UP_TO_DATE, OUT_OF_DATE, MISTAKES = 0, 1, 2
 FOLDERS = (
     roles.FOLDER,
     roles.HYPERNODE_FOLDER,
+    roles.AGENT_SCHEDULER_FOLDER,
     webhooks.FOLDER,
     webhooks.ON_DEMAND,
     policies.FOLDER,

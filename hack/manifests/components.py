@@ -46,6 +46,8 @@ class Components:
     mutations: tuple[Mutation, ...] = ()
     hypernode: Declared = Declared(())
     """The HyperNode controller in a process of its own, which few installations run."""
+    agent_scheduler: Declared = Declared(())
+    """The fast path for single pods, which few installations run."""
 
 
 def load(root: Path) -> Components:
@@ -56,6 +58,7 @@ def load(root: Path) -> Components:
     policies = load_module("webhooks.policies", root)
     blueprints = load_module("controllers", root).CONTROLLERS
     hypernode = load_module("controllers.hypernode", root).BLUEPRINT
+    agent_scheduler = load_module("scheduler.agentscheduler.permissions", root).RULES
     scheduler = [rule for module in modules_of("scheduler", root) for rule in getattr(module, "RULES", ())]
     controllers = [rule for blueprint in blueprints for rule in blueprint.rules]
     return Components(
@@ -66,6 +69,7 @@ def load(root: Path) -> Components:
         policies=policies.POLICIES,
         mutations=policies.MUTATIONS,
         hypernode=Declared((*machine.EVENT_RULES, *hypernode.rules), machine.ELECTION_RULES),
+        agent_scheduler=Declared((*machine.EVENT_RULES, *agent_scheduler), machine.ELECTION_RULES),
     )
 
 

@@ -22,6 +22,7 @@ _TITLES = {
     "controllers": "`vc-controller-manager`, account `volcano-controllers`",
     "admission": "`vc-webhook-manager`, account `volcano-admission`",
     "hypernode": "`vc-hypernode-controller-manager`, account `volcano-hypernode-controller` (component `hypernode` only)",
+    "agent_scheduler": "`vc-agent-scheduler`, account `volcano-agent-scheduler` (component `agent-scheduler` only)",
 }
 
 

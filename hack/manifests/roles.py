@@ -18,7 +18,8 @@ from runtime.rbac import Rule, document, join
 COMMAND = "python -m hack.manifests"
 FOLDER = "config/rbac"
 HYPERNODE_FOLDER = f"{FOLDER}/hypernode"
-"""Rights of a process that only one feature starts."""
+AGENT_SCHEDULER_FOLDER = f"{FOLDER}/agent-scheduler"
+"""Rights of processes that only one feature starts."""
 _RBAC = "rbac.authorization.k8s.io"
 
 
@@ -33,11 +34,16 @@ def files(components: Components) -> dict[str, str]:
         f"{FOLDER}/{component}_role.yaml": text(f"the rules declared in {component}/", _process(name, declared))
         for component, (name, declared) in made.items()
     }
-    if components.hypernode.everywhere:
-        name = f"{names.DEFAULT_RELEASE}-hypernode-controller"
-        texts[f"{HYPERNODE_FOLDER}/hypernode_role.yaml"] = text(
-            "the rules declared in controllers/hypernode/", _process(name, components.hypernode)
-        )
+    optional = (
+        (f"{HYPERNODE_FOLDER}/hypernode_role.yaml", "hypernode-controller", components.hypernode,
+         "controllers/hypernode/"),
+        (f"{AGENT_SCHEDULER_FOLDER}/agent_scheduler_role.yaml", "agent-scheduler", components.agent_scheduler,
+         "scheduler/agentscheduler/"),
+    )  # fmt: skip
+    for path, name, declared, source in optional:
+        if declared.everywhere:
+            process = _process(f"{names.DEFAULT_RELEASE}-{name}", declared)
+            texts[path] = text(f"the rules declared in {source}", process)
     return texts
 
 

@@ -1,4 +1,4 @@
-"""Roles for people, to be bound by whoever runs the cluster: an editor and a viewer of each kind."""
+"""Roles for people, to be bound by whoever runs the cluster: an editor and a viewer of each kind, and who may ask why a job waits."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from api import names
 from codegen.project import Kind, Project
 from hack.manifests.roles import FOLDER, role, text
 from runtime.rbac import READ, Rule
@@ -15,6 +16,12 @@ _KNOWN_NAMES = {"batch.v1alpha1.Job": "vcjob"}
 """Kinds whose roles the chart has always called otherwise."""
 _FURTHER = {"batch.v1alpha1.Job": (Rule("bus.volcano.sh", ("commands",), ("create", "get", "list")),)}
 """What editors of a kind need beside it: vcctl suspends and resumes jobs by commands."""
+_EXPLAIN = (
+    Rule("", ("services/proxy",), ("get",), ("volcano-scheduler-service:8080",)),
+    Rule("", ("pods",), ("get", "list")),
+    Rule("", ("pods/proxy",), ("get",)),
+)
+"""`vcctl job explain` asks the Service, and of several replicas the pods: only the one that leads has an answer."""
 
 
 def files(project: Project) -> dict[str, str]:
@@ -22,6 +29,7 @@ def files(project: Project) -> dict[str, str]:
     kinds = sorted(project.kinds, key=lambda kind: kind.component)
     how_many = Counter(kind.singular for kind in kinds)
     roles = [made for kind in kinds for made in _roles(kind, is_alone=how_many[kind.singular] == 1)]
+    roles.append(role("Role", f"{names.DEFAULT_RELEASE}-explain-role", _EXPLAIN, names.DEFAULT_NAMESPACE))
     return {f"{FOLDER}/user_roles.yaml": text("api/project.yaml", roles)}
 
 

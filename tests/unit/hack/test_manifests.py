@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+from api import names
 from codegen.output import is_generated
 from codegen.project import Kind, Project, Webhook
 from hack.manifests import components, roles, users, webhooks
@@ -86,7 +87,7 @@ def test_people_get_an_editor_and_a_viewer_of_each_kind() -> None:
         role["metadata"]["name"]: role["rules"]
         for role in documents(users.files(real()), "config/rbac/user_roles.yaml")
     }
-    assert len(found) == 2 * len(real().kinds)
+    assert len(found) == 2 * len(real().kinds) + 1
     jobs = next(rule for rule in found["vcjob-editor-role"] if rule["resources"] == ["jobs"])
     assert {"create", "get", "list", "update", "delete"} <= set(jobs["verbs"])
     commands = {"apiGroups": ["bus.volcano.sh"], "resources": ["commands"], "verbs": ["create", "get", "list"]}
@@ -95,10 +96,24 @@ def test_people_get_an_editor_and_a_viewer_of_each_kind() -> None:
     assert "podgroup-viewer-role" in found
 
 
+def test_people_may_be_let_ask_the_scheduler_and_nothing_else_of_the_system() -> None:
+    [found] = [made for made in documents(users.files(real()), "config/rbac/user_roles.yaml") if made["kind"] == "Role"]
+    assert found["metadata"] == {"name": "volcano-explain-role", "namespace": names.DEFAULT_NAMESPACE}
+    assert found["rules"] == [
+        {"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list"]},
+        {"apiGroups": [""], "resources": ["pods/proxy"], "verbs": ["get"]},
+        {
+            "apiGroups": [""], "resources": ["services/proxy"], "verbs": ["get"],
+            "resourceNames": ["volcano-scheduler-service:8080"],
+        },
+    ]  # fmt: skip
+
+
 def test_kinds_of_one_name_get_roles_of_their_own() -> None:
     both = project(kind(), kind(group="h.example.com"))
-    names = [role["metadata"]["name"] for role in documents(users.files(both), "config/rbac/user_roles.yaml")]
-    assert sorted(names) == [
+    roles = documents(users.files(both), "config/rbac/user_roles.yaml")
+    called = [role["metadata"]["name"] for role in roles if role["kind"] == "ClusterRole"]
+    assert sorted(called) == [
         "g-widget-editor-role",
         "g-widget-viewer-role",
         "h-widget-editor-role",

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import subprocess
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hack.deploy import __main__ as command
-from hack.deploy import order, preflight, pruning, rendering
+from hack.deploy import order, preflight, pruning, removal, rendering
 from hack.deploy.findings import Check, Finding
 from hack.deploy.kubectl import load
 from tests.unit.hack.deploy.fakes import Recorder, made
@@ -86,7 +87,10 @@ def test_the_one_file_holds_everything_in_a_safe_order(cluster: Recorder, tmp_pa
     assert load(path.read_text()) == order.sort(OBJECTS)
 
 
-def test_kinds_are_not_deleted_without_a_yes(cluster: Recorder, capsys: pytest.CaptureFixture[str]) -> None:
+def test_kinds_are_not_deleted_without_a_yes(
+    cluster: Recorder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(removal, "_counts", lambda *_: Counter())  # of no object
     cluster.there = [made("CustomResourceDefinition", "jobs.batch.volcano.sh")]
     assert command.main(["undeploy-crds"]) == 1
     assert "CONFIRM=yes" in capsys.readouterr().err

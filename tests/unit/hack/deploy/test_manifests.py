@@ -12,6 +12,8 @@ import pytest
 import controllers.hypernode.options
 import controllers.options
 import scheduler.__main__
+import scheduler.agentscheduler.configuration
+import scheduler.agentscheduler.options
 import scheduler.settings.options
 import webhooks.options
 from api import names
@@ -29,6 +31,7 @@ PARSERS: dict[str, Callable[[], Any]] = {
     "vc-scheduler": lambda: scheduler.settings.options.parser(scheduler.settings.options.feature_gates()),
     "vc-controller-manager": lambda: controllers.options.parser(controllers.options.feature_gates()),
     "vc-hypernode-controller-manager": controllers.hypernode.options.parser,
+    "vc-agent-scheduler": lambda: scheduler.agentscheduler.options.parser(scheduler.settings.options.feature_gates()),
     "vc-webhook-manager": lambda: webhooks.options.parser(
         webhooks.options.feature_gates(), enabled.by_default(WEBHOOKS)
     ),
@@ -38,17 +41,21 @@ SELECTORS = {
     "volcano-controllers": "volcano-controller",
     "volcano-admission": "volcano-admission",
     "volcano-hypernode-controller": "volcano-hypernode-controller",
+    "volcano-agent-scheduler": "volcano-agent-scheduler",
 }
 """Those of Volcano's chart: the selector of a Deployment can't be changed, so only with these can one replace another."""
 CONTAINERS = {
     "volcano-scheduler": "volcano-scheduler", "volcano-controllers": "volcano-controllers",
     "volcano-admission": "admission", "volcano-hypernode-controller": "volcano-hypernode-controller",
+    "volcano-agent-scheduler": "volcano-agent-scheduler",
 }  # fmt: skip
 LEASES = {
     "volcano-scheduler": names.DEFAULT_SCHEDULER_NAME, "volcano-controllers": names.Lease.CONTROLLERS,
     "volcano-hypernode-controller": "volcano-hypernode-controller-manager",
+    "volcano-agent-scheduler": names.AGENT_SCHEDULER_NAME,
 }  # fmt: skip
 """Those of the chart, so that ours and Volcano's take turns."""
+SCHEDULERS = {"volcano-scheduler", "volcano-agent-scheduler"}
 SCHEDULER_CONF = """\
 actions: "enqueue, allocate, backfill"
 tiers:
@@ -177,7 +184,7 @@ def drain_seconds(name: str, pod: dict[str, Any]) -> float:
     if name == "volcano-admission":
         return webhooks.options.service(flags(pod)).drain_seconds
     default: float = Manager.__init__.__kwdefaults__["drain_seconds"]
-    return scheduler.__main__.DRAIN_SECONDS if name == "volcano-scheduler" else default
+    return scheduler.__main__.DRAIN_SECONDS if name in SCHEDULERS else default
 
 
 def test_pods_ask_for_resources_and_stay_when_a_node_is_full(pods: dict[str, Any]) -> None:
@@ -212,6 +219,9 @@ def test_config_maps_have_the_names_and_keys_that_components_look_for(
     catalog = loading.built_in()
     found = conf.parse(SCHEDULER_CONF, actions=catalog.actions, plugins=catalog.plugins)
     assert (found.actions, found.warnings) == (("enqueue", "allocate", "backfill"), ())
+    if feature == "agent-scheduler":
+        fast = scheduler.agentscheduler.configuration
+        assert data[names.ConfigMap.AGENT_SCHEDULER] == {names.ConfigKey.AGENT_SCHEDULER: fast.DEFAULT}
 
 
 def test_the_api_server_asks_for_exactly_the_paths_that_are_served(

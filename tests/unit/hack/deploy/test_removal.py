@@ -25,10 +25,11 @@ def test_webhooks_go_first_and_kinds_and_namespaces_stay() -> None:
 def test_what_the_processes_made_goes_too() -> None:
     kubectl: Any = Recorder()
     removal.undeploy(kubectl, ALL, lambda _: None)
-    assert [command[-2:] for command in kubectl.commands[-4:]] == [
-        ("secret", "volcano-admission-secret"), ("lease", "volcano"), ("lease", "vc-controller-manager"),
-        ("lease", "vc-hypernode-controller-manager"),
-    ]  # fmt: skip
+    assert kubectl.commands[-1] == (
+        "delete", "--ignore-not-found", "--namespace=volcano-system", "secret/volcano-admission-secret",
+        "lease/volcano", "lease/vc-controller-manager", "lease/vc-hypernode-controller-manager",
+        "lease/agent-scheduler",
+    )  # fmt: skip
 
 
 def test_only_what_we_applied_and_no_longer_name_is_left_over() -> None:
@@ -52,14 +53,20 @@ def test_only_what_we_applied_and_no_longer_name_is_left_over() -> None:
 def test_kinds_go_only_when_it_is_confirmed_and_the_question_says_what_goes() -> None:
     class Counting(Recorder):
         def get(self, *arguments: str, **more: Any) -> list[Any]:
-            return [{}] * 3 if "--all-namespaces" in arguments else super().get(*arguments, **more)
+            if "--all-namespaces" not in arguments:
+                return super().get(*arguments, **more)
+            assert arguments[0] == "jobs.batch.volcano.sh,queues.scheduling.volcano.sh"
+            return [made("Job", str(number), "home", "batch.volcano.sh/v1alpha1") for number in range(3)]
 
-    kubectl: Any = Counting([made("CustomResourceDefinition", "jobs.batch.volcano.sh")])
-    with pytest.raises(DeployError, match=r"deletes 1 CRDs and with them 3 jobs\.batch\.volcano\.sh.*CONFIRM=yes"):
+    kubectl: Any = Counting([
+        made("CustomResourceDefinition", f"{plural}.{group}", spec={"group": group, "names": {"kind": kind}})
+        for group, plural, kind in (("batch.volcano.sh", "jobs", "Job"), ("scheduling.volcano.sh", "queues", "Queue"))
+    ])  # fmt: skip
+    with pytest.raises(DeployError, match=r"deletes 2 CRDs and with them 3 jobs\.batch\.volcano\.sh, .*CONFIRM=yes"):
         removal.undeploy_crds(kubectl, lambda _: None, confirmed=False)
     assert not [command for command in kubectl.commands if command[0] == "delete"]
     removal.undeploy_crds(kubectl, lambda _: None, confirmed=True)
-    assert kubectl.commands[-1] == ("delete", "crd", "jobs.batch.volcano.sh")
+    assert kubectl.commands[-1] == ("delete", "crd", "jobs.batch.volcano.sh", "queues.scheduling.volcano.sh")
 
 
 def test_where_no_kind_of_ours_is_nothing_is_deleted() -> None:

@@ -28,7 +28,7 @@ def test_the_image_that_is_asked_for_runs_everywhere(image: str, expected: str) 
     ("environment", "extra", "words"),
     [
         ("moon", (), "there is no overlay 'moon'; known are dev, production, staging"),
-        ("dev", ("moon",), "there is no component 'moon'; known are cert-manager, "),
+        ("dev", ("moon",), "there is no component 'moon'; known are agent-scheduler, cert-manager, "),
     ],
 )
 def test_what_there_is_not_is_said_with_what_there_is(environment: str, extra: tuple[str, ...], words: str) -> None:
