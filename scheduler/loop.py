@@ -212,10 +212,12 @@ class Scheduler:
         if self._overviews.is_set():
             self._overviews.clear()
             self._show()
-        if cluster.version == self._seen and not self._dumps.is_set() and not self._nominations:
+        now = self._clock()
+        is_due = bool(self._nominations) or self.memory.dormancy.is_due(now)
+        if cluster.version == self._seen and not self._dumps.is_set() and not is_due:
             return None
         self._seen = cluster.version
-        uid, now = str(uuid4()), self._clock()
+        uid = str(uuid4())
         taking = self._begin_dump(uid, now)
         budget = Budget.of_seconds(BUDGET, self._stopwatch)
         result = run_cycle(

@@ -17,6 +17,7 @@ from scheduler.contract.loose import Loose
 from scheduler.contract.points import Point
 from scheduler.evicting.nominations import Nominations
 from scheduler.gates import Gates
+from scheduler.placing.dormant import Dormancy
 from scheduler.placing.sampling import Sampling
 from scheduler.placing.signature import Signatures
 from scheduler.shards import Mode, Shards
@@ -50,6 +51,8 @@ class Memory:
         """Jobs with pending tasks or a phase that still waits."""
         self.unsettled: set[str] = set()
         """Jobs whose reservation and elastic part may have changed since they were last settled."""
+        self.dormancy = Dormancy()
+        """Jobs that wait in vain and are passed over."""
         self.nominations = Nominations(cluster)
         """Room that evictions made, kept for whom it was made."""
         self.sampling: Sampling | None = None

@@ -31,6 +31,12 @@ class Plugin:
 
     name: ClassVar[str]
     outlives_session: ClassVar[bool] = False
+    lets_jobs_sleep: ClassVar[bool] = False
+    """
+    Whether jobs that no node can take may be passed over until something changes for them: what the plugin says of a
+    job (valid, ready, its order) depends on that job alone, and whether a queue may take a pod on the queue and the
+    pod's request. Each class says so for itself, it isn't inherited; one that doesn't has all jobs visited each cycle.
+    """
     declares: ClassVar[Declared | None] = None
     """
     The arguments that the plugin knows, with their types. Others are warned of when the configuration is loaded, and so

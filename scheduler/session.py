@@ -7,7 +7,7 @@ decides is data. How the answers of several plugins combine stands in scheduler.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -95,11 +95,19 @@ class Session(Registration, Questions):
         """The hypernodes, and what jobs ask of them."""
         self.signatures: Signatures
         self.loose: Loose | None = None
+        self.passed_over: frozenset[str] = frozenset()
+        """Jobs that sleep and were not visited in this session: what they were told is among the fit errors."""
+        self._asleep: frozenset[str] = frozenset()
+        """The same with those that fell asleep after a visit in this session."""
+        self._visited: set[str] = set()
+        self._stirred: set[str] = set()
+        """Jobs that sleep, of whose pods another action found out something."""
         self.asks_each_task = False
         """Whether some function must be asked before each single task."""
         self._groups = 0
         self._examined: dict[Template, tuple[tuple[int, int], FitErrors]] = {}
         self._changed: frozenset[str] = frozenset()
+        self._open_jobs: list[Job] | None = None
         Registration.__init__(self)
 
     # What there is.
@@ -116,8 +124,10 @@ class Session(Registration, Questions):
 
     def open_jobs(self) -> list[Job]:
         """The jobs that take part and wait for something: their phase, or a place for a task. In order of id."""
-        jobs = self.cluster.jobs
-        return [job for job_id in sorted(self.memory.open_jobs) if self.takes_part(job := jobs[job_id])]
+        if self._open_jobs is None:
+            jobs = self.cluster.jobs
+            self._open_jobs = [job for job_id in sorted(self.memory.open_jobs) if self.takes_part(job := jobs[job_id])]
+        return list(self._open_jobs)
 
     def looked_at(self) -> list[Job]:
         """
@@ -133,9 +143,22 @@ class Session(Registration, Questions):
         ]
 
     def _dealt_with(self) -> set[str]:
+        return {*self.phases, *(self.fit_errors.keys() - self.passed_over), *self._acted_on()}
+
+    def _acted_on(self) -> set[str]:
+        """The jobs that have places or messages; and those that sleep, if another action had to do with them."""
         decided = {decision.task.job for decision in self.decisions}
         held = {operation_job(operation) for operation in self.kept}
-        return {*self.phases, *self.fit_errors, *self.job_messages, *decided, *held}
+        tried = {task.job for task in self.discarded} & self._asleep
+        return {*self.job_messages, *decided, *held, *tried, *self._stirred}
+
+    def pass_over(self, visited: Iterable[str]) -> None:
+        """Take note of which jobs were visited and which sleep, and of what these were told."""
+        self._visited.update(visited)
+        self._asleep = frozenset(self.memory.dormancy)
+        self.passed_over = self._asleep - self._visited
+        for job_id, errors in self.memory.dormancy.errors():
+            self.fit_errors.setdefault(job_id, errors)
 
     def takes_part(self, job: Job) -> bool:
         """Whether a job has a PodGroup and an existing queue."""
@@ -162,6 +185,7 @@ class Session(Registration, Questions):
         self._changed = frozenset(self.cluster.changed_jobs)
         self.cluster.changed_jobs.clear()
         self.memory.begin()
+        self.memory.dormancy.wake(self._changed)
         self.memory.reconsider(self._changed)
         self.memory.settle()
         self.nominations.hold(self.now)
@@ -191,6 +215,9 @@ class Session(Registration, Questions):
 
     def set_fit_error(self, task: Task, errors: FitErrors) -> None:
         """Note why a task found no node."""
+        if task.job in self._asleep and task.job not in self._stirred:
+            self._stirred.add(task.job)
+            self.fit_errors[task.job] = dict(self.fit_errors[task.job])
         self.fit_errors.setdefault(task.job, {})[task.uid] = errors
 
     def refuse(self, job: Job, event: str, plugin: str, cause: str = "") -> None:
@@ -264,6 +291,7 @@ class Session(Registration, Questions):
     def close(self) -> None:
         """Give back the room of everything that was neither committed nor discarded, and keep the phases given."""
         dealt_with = self._dealt_with()
+        self.memory.dormancy.wake(self._acted_on())
         for statement in sorted(self.open_statements, key=lambda statement: statement.start):
             statement.keep()
         self.nominations.release()

@@ -15,9 +15,11 @@ from scheduler.placing.interleaving import Interleaving
 from scheduler.placing.placer import Placer
 from scheduler.topology.nomination import redeem
 from scheduler.topology.search import Search
-from scheduler.topology.worksheet import JobSheet, Worksheet, can_be_placed, job_sheet
+from scheduler.topology.worksheet import JobSheet, Worksheet, can_be_placed, in_turn, job_sheet
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from scheduler.session import Session
     from scheduler.state.job import Job
     from scheduler.state.queue import Queue
@@ -40,11 +42,20 @@ class Allocation:
         self.worksheets: dict[str, Worksheet] = {}
         self.divided: dict[str, JobSheet] = {}
         """The worksheets of jobs that are placed by the search among domains."""
+        self.visited: dict[str, Job] = {}
+        """The undivided jobs that had their turn."""
 
     def run(self) -> None:
+        """Serve all jobs but those that sleep."""
+        session, dormancy = self.session, self.session.memory.dormancy
+        dormancy.begin(session)
+        self._serve(self._jobs_by_queue(job for job in session.open_jobs() if job.id not in dormancy))
+        dormancy.settle(session, self.visited.values())
+        session.pass_over(self.visited)
+
+    def _serve(self, jobs: dict[str, JobQueue]) -> None:
         """Serve queues by rank; within one, jobs by rank."""
         session = self.session
-        jobs = self._jobs_by_queue()
         queues = RankedQueue(session.queue_ranking(), (session.cluster.queues[name] for name in sorted(jobs)))
         interleaving = Interleaving(session, self.worksheets, self.placer.has_failed)
         while queues and not session.expired():
@@ -64,10 +75,10 @@ class Allocation:
 
     # The jobs.
 
-    def _jobs_by_queue(self) -> dict[str, JobQueue]:
+    def _jobs_by_queue(self, waiting: Iterable[Job]) -> dict[str, JobQueue]:
         session = self.session
         jobs: dict[str, list[Job]] = {}
-        for job in session.open_jobs():
+        for job in waiting:
             if session.is_pending(job):
                 if "enqueue" in session.configuration.actions:
                     continue
@@ -92,7 +103,7 @@ class Allocation:
             return bool(sheet) or any(map(is_behind_queue, job.pending.values()))
         tasks = [task for task in job.pending.values() if can_be_placed(task)]
         if tasks:
-            self.worksheets[job.id] = Worksheet(job, session.sorted_tasks(tasks))
+            self.worksheets[job.id] = Worksheet(job, in_turn(session, tasks))
         return bool(tasks)
 
     # One visit.
@@ -108,6 +119,7 @@ class Allocation:
             plan = self.search.place_job(queue, job, divided)
             return plan is not None and self._conclude_plan(job, plan) and bool(divided)
         sheet = self.worksheets[job.id]
+        self.visited[job.id] = job
         if job.grouping is not None and self._redeem(queue, job, sheet):
             return bool(sheet)
         statement = self.session.statement()

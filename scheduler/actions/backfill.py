@@ -1,4 +1,8 @@
-"""backfill: places the pods that ask for nothing, wherever a filter lets them (scheduler.md 11.3)."""
+"""
+backfill: places the pods that ask for nothing, wherever a filter lets them (scheduler.md 11.3).
+
+Also those that an action before put aside for later: what they wait for is not room.
+"""
 
 from __future__ import annotations
 
@@ -8,25 +12,48 @@ import numpy as np
 
 from scheduler.placing.fiterrors import FitErrors, everywhere, examine
 from scheduler.placing.placement import choose
+from scheduler.state.status import Status
+from scheduler.statement import Placement, operation_job
 
 if TYPE_CHECKING:
+    from collections.abc import Container, Sequence
+
     from scheduler.placing.template import Template
     from scheduler.session import Session
     from scheduler.state.dimensions import Mask
     from scheduler.state.job import Job
     from scheduler.state.task import Task
-    from scheduler.statement import Statement
+    from scheduler.statement import Operation, Statement
 
 OUT_OF_REACH = "no node is within the network topology that the job allows"
 
 
 def backfill(session: Session) -> None:
     """Queue by queue and job by job; a job's plan is committed once the job is ready."""
-    for job in _jobs(session):
+    put_aside: dict[str, list[Operation]] = {}
+    for operation in session.kept:
+        if _is_put_aside(session, operation):
+            put_aside.setdefault(operation_job(operation), []).append(operation)
+    for job in _jobs(session, put_aside):
         if session.expired():
             return
         with session.nominations.lifted(job.id):
+            _take_up(session, put_aside.get(job.id, ()))
             _fill(session, job)
+
+
+def _is_put_aside(session: Session, operation: Operation) -> bool:
+    """Whether other actions pipelined pods that ask for nothing, and not because their place is still being cleared."""
+    if not isinstance(operation, Placement) or operation.status is not Status.PIPELINED:
+        return False
+    return operation.tasks[0].is_best_effort and not any(map(session.nominations.is_being_cleared, operation.tasks))
+
+
+def _take_up(session: Session, put_aside: Sequence[Operation]) -> None:
+    """Make pods pending again that were put aside."""
+    for operation in reversed(put_aside):
+        session.kept.remove(operation)
+        session.take_back(operation)
 
 
 def _fill(session: Session, job: Job) -> None:
@@ -71,11 +98,13 @@ def _is_ours(task: Task) -> bool:
     return task.is_best_effort and not task.is_gated
 
 
-def _jobs(session: Session) -> list[Job]:
+def _jobs(session: Session, put_aside: Container[str]) -> list[Job]:
     jobs = [
         job
         for job in session.open_jobs()
-        if job.pending_for_free and not session.is_pending(job) and session.job_valid(job) is None
+        if (job.pending_for_free or job.id in put_aside)
+        and not session.is_pending(job)
+        and session.job_valid(job) is None
     ]
     queues = session.queue_ranking().sorted({job.queue: session.queue_of(job) for job in jobs}.values())
     place = {queue.name: number for number, queue in enumerate(queues)}

@@ -66,7 +66,9 @@ class Preemption:
         for task in waiting_tasks(session, job):
             if not session.job_starving(job):
                 break
-            self.relief.place(task, queue, statement, pool)
+            if not self.relief.place(task, queue, statement, pool) and session.nominations.is_being_cleared(task):
+                # Its victims are still leaving: nobody else goes before it is known what that is good for.
+                break
         settle(session, job, statement, Kind.PREEMPT)
 
     def _within_job(self, queue: Queue, job: Job) -> None:

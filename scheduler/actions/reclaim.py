@@ -45,6 +45,9 @@ def _serve(session: Session, relief: Relief, queue: Queue, job: Job, pool: Pool)
     for task in waiting_tasks(session, job):
         if not session.job_starving(job):
             break
-        if session.preemptive(queue, task):
-            relief.place(task, queue, statement, pool)
+        if not session.preemptive(queue, task):
+            continue
+        if not relief.place(task, queue, statement, pool) and session.nominations.is_being_cleared(task):
+            # Its victims are still leaving: nobody else goes before it is known what that is good for.
+            break
     settle(session, job, statement, Kind.RECLAIM)

@@ -19,7 +19,7 @@ from scheduler.contract.arguments import Arguments
 from scheduler.contract.contexts import EvictionContext, Purpose
 from scheduler.evicting.bundles import Bundle, bundles_of, held, ranked
 from scheduler.evicting.gangplan import GangPlan, Part, Planner
-from scheduler.evicting.prospects import Prospects
+from scheduler.evicting.prospects import Need, Prospects
 from scheduler.evicting.settling import settle
 from scheduler.state.dimensions import MIN_RESOURCE, Floats
 from scheduler.state.status import EVICTABLE
@@ -126,11 +126,26 @@ class GangRelief:
                 plan = planner.plan(domain, ())
                 if plan is not None:
                     return plan
+        if self._is_being_cleared(planner):
+            return None
         for domain in domains:
             plan = self._clear(planner, domain, need, free[domain.name])
             if plan is not None:
                 return plan
         return None
+
+    def _is_being_cleared(self, planner: Planner) -> bool:
+        """Whether earlier victims of the gang are still leaving nodes that it may then take, so that more needn't."""
+        session = self.session
+        prospects = Prospects(session)
+        for task in (task for part in planner.parts for task in part.tasks):
+            node = session.cluster.node_by_name.get(session.nominations.node_of(task))
+            if node is None or node.row < 0 or not session.nominations.is_being_cleared(task):
+                continue
+            if not prospects.is_ruled_out(Need(session, task, planner.queue), node):
+                log.info("gang waits for earlier victims action=%s job=%s", self.rules.kind.value, planner.job.id)
+                return True
+        return False
 
     def _free(self, domain: Domain) -> Floats:
         """`(dims,)`: what the nodes of a domain have and will have free; an overcommitted node takes nothing away."""

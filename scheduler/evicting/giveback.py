@@ -59,6 +59,24 @@ class GiveBack:
         """The queues above that take part, the parent first, without the root."""
         return quota.path[:0:-1][: self.levels]
 
+    def would_rob(self, own: Quota, request: Floats) -> bool:
+        """
+        Whether other queues hold something of what is requested, but none more than it deserves.
+
+        A queue that took from these would have to give it back at once, and so on for ever.
+        """
+        robs = False
+        for quota in self.quotas.by_name.values():
+            if quota.name == own.name or quota.broken or not quota.is_leaf:
+                continue
+            held = self.quotas.claimed(quota.name)
+            if not (shares.names_of(held) & shares.names_of(request)).any():
+                continue
+            if is_outside(quota, request) or is_beyond(held, quota, request):
+                return False
+            robs = True
+        return robs
+
     def reclaimable(self, reclaimer: Task, candidates: Sequence[Task]) -> list[Task]:
         """The candidates, which come first to go first, that may be taken for a task of another queue."""
         own = self._quota_of(reclaimer)

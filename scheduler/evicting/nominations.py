@@ -1,12 +1,14 @@
 """
 Room that evictions made, kept for whom it was made until its pod is bound there or can't be.
 
-Outlives sessions: victims take a while to die. Each session counts the room as promised, so that nobody else takes it,
-and hands it to its owner's job when that is in turn. A nomination that comes to nothing is reported with the reason.
+Outlives sessions: victims take a while to die. Each session counts the pod as if it stood there already, so that nobody
+else takes its room, its host port or a place that it keeps others away from, and hands that to its owner's job when it
+is in turn. A nomination that comes to nothing is reported with the reason.
 """
 
 from __future__ import annotations
 
+import copy
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -26,8 +28,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_PROMISED = coefficients(Status.PIPELINED, in_kube=False)
-_WITHDRAWN = (0, 0, -1, 0)
+_PROMISED = coefficients(Status.PIPELINED, in_kube=True)
+_WITHDRAWN = (0, 0, -1, -1)
 
 
 PATIENCE = 60.0
@@ -77,6 +79,8 @@ class Nominations:
         self.cluster = cluster
         self.by_task: dict[str, Nomination] = {}
         self._held: dict[str, dict[str, Nomination]] = {}
+        self._stand_ins: dict[str, Task] = {}
+        """What other pods' terms see of the pods that are held places, by uid of the pod."""
         self._lapsed: list[tuple[Nomination, str]] = []
 
     def __len__(self) -> int:
@@ -96,6 +100,15 @@ class Nominations:
         """The node that is kept for a task, empty where none is."""
         nomination = self.by_task.get(task.uid)
         return nomination.node if nomination is not None else ""
+
+    def is_being_cleared(self, task: Task) -> bool:
+        """Whether pods that were evicted for a task's job are still leaving: what speaks against its node may be they."""
+        nomination = self.by_task.get(task.uid)
+        return nomination is not None and self._has_leaving(nomination)
+
+    def _has_leaving(self, nomination: Nomination) -> bool:
+        victims = map(self.cluster.tasks.get, nomination.victims)
+        return any(victim is not None and victim.status is Status.RELEASING for victim in victims)
 
     # In a session.
 
@@ -140,10 +153,17 @@ class Nominations:
 
     def _count(self, nomination: Nomination, task: Task, *, promised: bool) -> None:
         node = self.cluster.node_by_name.get(nomination.node)
-        if node is not None and node.row >= 0:
-            effect = task.request.effect(self.cluster.dimensions, _PROMISED if promised else _WITHDRAWN)
-            self.cluster.columns.dynamic[:, node.row] += effect
-            self.cluster.touched.moved.extend((node.row,))
+        if node is None or node.row < 0:
+            return
+        if promised:
+            stand_in = self._stand_ins[nomination.uid] = copy.copy(task)
+            stand_in.uid, stand_in.node = f"{task.uid} (nominated)", node
+        else:
+            stand_in = self._stand_ins.pop(nomination.uid)
+        self.cluster.sight.shift((stand_in,), (node,), 1 if promised else -1, live=True)
+        effect = task.request.effect(self.cluster.dimensions, _PROMISED if promised else _WITHDRAWN)
+        self.cluster.columns.dynamic[:, node.row] += effect
+        self.cluster.touched.moved.extend((node.row,))
 
     @contextmanager
     def lifted(self, job_id: str) -> Iterator[None]:
@@ -188,15 +208,18 @@ class Nominations:
         After the actions: give up the nominations of jobs one of whose tasks was tried and got no place.
 
         `why_not(task)` says why it found none, None where it wasn't tried. The places of a job were found together, so
-        they are given up together.
+        they are given up together. As long as victims are leaving nothing is given up: what spoke against the place
+        may be a port, a pod count or a term of theirs, and who gave up would evict others in their stead.
         """
         reasons: dict[str, str] = {}
         for nomination in list(self.by_task.values()):
             task = self.cluster.tasks.get(nomination.uid)
             if task is not None and task.status in ALLOCATED:
                 del self.by_task[nomination.uid]
-            elif task is not None and task.status is Status.PENDING and (why := why_not(task)) is not None:
-                reasons.setdefault(task.job, why)
+            elif task is not None and task.status is Status.PENDING and not self._has_leaving(nomination):
+                why = why_not(task)
+                if why is not None:
+                    reasons.setdefault(task.job, why)
         for nomination in list(self.by_task.values()):
             if nomination.job in reasons:
                 self._drop(nomination, reasons[nomination.job])

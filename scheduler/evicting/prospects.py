@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scheduler.contract.effects import Filter, Refusal
+from scheduler.contract.effects import Code, Filter, Refusal
 from scheduler.contract.view import View
 from scheduler.placing.ranking import Totals
 from scheduler.state.dimensions import MIN_RESOURCE, Floats, Mask, Rows
@@ -146,6 +146,10 @@ class Prospects:
         if not self.session.allocatable(need.queue, need.task):
             return False
         return next(self.refusals(need, node), None) is None
+
+    def is_ruled_out(self, need: Need, node: Node) -> bool:
+        """Whether a filter has something against the node that no eviction mends."""
+        return any(refusal.code is Code.UNRESOLVABLE for refusal in self.refusals(need, node))
 
     def refusals(self, need: Need, node: Node) -> Iterator[Refusal]:
         """What the filters have against the task on the node right now."""

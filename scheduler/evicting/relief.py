@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from api import names
 from scheduler.contract.contexts import Kind
-from scheduler.contract.effects import Code
 from scheduler.evicting.prospects import Need, Prospects
 from scheduler.evicting.victims import Clearing, Pool, Victims
 from scheduler.placing.placement import choose
@@ -104,17 +103,16 @@ class Relief:
         return node
 
     def _is_being_cleared(self, need: Need, node: Node) -> bool:
-        """Whether pods of less priority are about to leave the node because of a preemption, so that more needn't."""
-        if self._is_ruled_out(need, node):
+        """Whether pods are about to leave the node for this one, or by a preemption for its like, so that more needn't."""
+        if self.prospects.is_ruled_out(need, node):
             return False
+        if self.session.nominations.is_being_cleared(need.task):
+            return True
         mine = pod_priority(need.task)
         return any(
             other.status is Status.RELEASING and pod_priority(other) < mine and was_preempted(other)
             for other in node.tasks.values()
         )
-
-    def _is_ruled_out(self, need: Need, node: Node) -> bool:
-        return any(refusal.code is Code.UNRESOLVABLE for refusal in self.prospects.refusals(need, node))
 
     # Now.
 

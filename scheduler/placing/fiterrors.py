@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -29,6 +29,11 @@ class FitErrors:
     nodes: int = 0
     base: str = ""
     hyper_node: str = ""
+
+    def is_kin(self, other: FitErrors) -> bool:
+        """Whether the other says the same but for numbers."""
+        same = self.base == other.base and self.hyper_node == other.hyper_node
+        return same and self.reasons.keys() == other.reasons.keys() and bool(self.nodes) == bool(other.nodes)
 
     def __str__(self) -> str:
         base = self.base or f"0/{self.nodes} nodes are unavailable"
@@ -59,48 +64,67 @@ def examine(
             if said:
                 return everywhere(function.refusals[said - 1].reason, len(rows))
     reasons: dict[str, int] = {}
-    asked = _tally_foremost(template, task, rows, reasons)
-    left = np.flatnonzero(asked)
-    asked[left] = ~_tally_insufficient(template, View(template.cluster, rows[left]), reasons, is_now=is_now)
-    refused = ~asked
-    for function in (*(found for found in template.filters if not found.foremost), *loose):
-        if not asked.any():
-            break
-        places = np.flatnonzero(asked)
-        verdicts = function.evaluate(task, View(template.cluster, rows[places]))
-        for number, hit in _refused(verdicts, places):
-            refusal = function.refusals[number - 1]
-            if refusal.reason:
-                reasons[refusal.reason] = reasons.get(refusal.reason, 0) + len(hit)
-            refused[hit] = True
-            if refusal.code.aborts:
-                asked[hit] = False
+    refused = np.zeros(len(rows), dtype=np.bool_)
+    for saying in sayings(template, task, rows, loose, is_now=is_now):
+        if saying.reason:
+            reasons[saying.reason] = reasons.get(saying.reason, 0) + len(saying.places)
+        refused[saying.places] = True
     return FitErrors(reasons, int(np.count_nonzero(refused)))
 
 
-def _tally_foremost(template: Template, task: Task, rows: Rows, reasons: dict[str, int]) -> Mask:
-    """Count what is said before resources are looked at; which of the rows are asked further."""
+@dataclass(frozen=True, slots=True)
+class Saying:
+    """What some of the nodes asked said. `source` tells what said so: no node says the same twice."""
+
+    source: tuple[int, int]
+    reason: str
+    places: Rows
+    """Which of the rows asked."""
+
+
+_ROOM = -1
+"""The source of what is said of resources."""
+
+
+def sayings(
+    template: Template, task: Task, rows: Rows, loose: tuple[Filter, ...] = (), *, is_now: bool = False
+) -> Iterator[Saying]:
+    """What nodes say against a task, filter by filter; the `upfront` ones are not asked. See `examine`."""
+    cluster = template.cluster
     asked = np.ones(len(rows), dtype=np.bool_)
-    for function in template.filters:
+    for source, function in enumerate(template.filters):
         if function.foremost:
             places = np.flatnonzero(asked)
-            for number, hit in _refused(function.evaluate(task, View(template.cluster, rows[places])), places):
-                reasons[function.refusals[number - 1].reason] = len(hit)
+            for number, hit in _refused(function.evaluate(task, View(cluster, rows[places])), places):
                 asked[hit] = False
-    return asked
+                yield Saying((source, number), function.refusals[number - 1].reason, hit)
+    yield from _insufficient(template, rows, asked, is_now=is_now)
+    for source, function in enumerate((*template.filters, *loose)):
+        if function.foremost and source < len(template.filters):
+            continue
+        places = np.flatnonzero(asked)
+        if not len(places):
+            return
+        for number, hit in _refused(function.evaluate(task, View(cluster, rows[places])), places):
+            refusal = function.refusals[number - 1]
+            if refusal.code.aborts:
+                asked[hit] = False
+            yield Saying((source, number), refusal.reason, hit)
 
 
-def _tally_insufficient(template: Template, view: View, reasons: dict[str, int], *, is_now: bool) -> Mask:
+def _insufficient(template: Template, rows: Rows, asked: Mask, *, is_now: bool) -> Iterator[Saying]:
+    """Of the first resource that each node lacks; those are asked no further."""
+    left = np.flatnonzero(asked)
+    view = View(template.cluster, rows[left])
     dimensions = template.cluster.dimensions
     short = np.zeros(len(view), dtype=np.bool_)
     free = view.idle if is_now else view.future_idle
     for column, amount in template.request.needed(dimensions):
         lacking = (amount - free[column] >= MIN_RESOURCE) & ~short
-        count = int(np.count_nonzero(lacking))
-        if count:
-            reasons[f"Insufficient {dimensions.names[column]}"] = count
+        if lacking.any():
             short |= lacking
-    return short
+            yield Saying((_ROOM, column), f"Insufficient {dimensions.names[column]}", left[lacking])
+    asked[left[short]] = False
 
 
 def _refused(verdicts: Verdicts, places: Rows) -> list[tuple[int, Rows]]:

@@ -30,6 +30,7 @@ class BinPack(Plugin):
 
     name = "binpack"
     outlives_session = True
+    lets_jobs_sleep = True
     declares: ClassVar[Declared] = {
         "binpack.weight": Type.INT,
         "binpack.cpu": Type.INT,

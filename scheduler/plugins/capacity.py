@@ -40,6 +40,7 @@ class Capacity(Plugin):
     """Admission, allocation, reclaim and queue order by capability, deserved and guarantee."""
 
     name = "capacity"
+    lets_jobs_sleep = True
     declares: ClassVar[Declared] = {
         LEVELS: Type.INT,
         ADMIT: Type.BOOL,
@@ -58,6 +59,7 @@ class Capacity(Plugin):
         self.admits_by_priority = arguments.bool(OUTRANK, False)
         self.quotas: Quotas
         self.promises: Promises
+        self.back: GiveBack
         self._session: Session
 
     def on_session_open(self, session: Session) -> None:
@@ -67,7 +69,7 @@ class Capacity(Plugin):
         hierarchy = any(option.is_on("enableHierarchy") for option in options[:1])
         self.quotas = Quotas(session, hierarchy=hierarchy)
         self.promises = Promises(session, self._keeping)
-        back = GiveBack(session, self.quotas, self.levels if hierarchy else 0)
+        back = self.back = GiveBack(session, self.quotas, self.levels if hierarchy else 0)
         if hierarchy:
             session.add_queue_order(self.name, self._compare, is_entangled=True)
             session.add_victim_queue_order(self.name, self._compare_victims)
@@ -209,13 +211,19 @@ class Capacity(Plugin):
         return "" if queue.limits.is_open else f"queue {queue.name} is not open"
 
     def _may_take_back(self, queue: Queue, task: Task) -> bool:
-        """Whether a queue is below what it deserves in something that the task asks for, itself or by its ancestors."""
+        """
+        Whether a queue is below what it deserves in something that the task asks for, itself or by its ancestors.
+
+        And there is somebody to take it from: who the victims are may be for plugins of a higher tier alone to say.
+        """
         quota = self.quotas.get(queue)
         if quota is None or not queue.limits.is_open:
             return False
         request = self._request(task)
         after = self.quotas.claimed(queue.name) + request
         if shares.lacking(after, quota.real_capability, request).any():
+            return False
+        if self.back.would_rob(quota, request):
             return False
         if within(after, quota.deserved, request):
             return True

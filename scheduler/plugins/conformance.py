@@ -22,6 +22,7 @@ class Conformance(Plugin):
 
     name = "conformance"
     outlives_session = True
+    lets_jobs_sleep = True
     declares: ClassVar[Declared] = {}
 
     def on_session_open(self, session: Session) -> None:

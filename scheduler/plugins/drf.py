@@ -26,6 +26,7 @@ class Drf(Plugin):
     """Job order and preemption by dominant shares; with `enableHierarchy` also queue order and reclaim."""
 
     name = "drf"
+    lets_jobs_sleep = True
     declares: ClassVar[Declared] = {}
 
     def __init__(self, arguments: Arguments) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from scheduler.contract.arguments import Declared
 from scheduler.contract.registration import PERMIT, REJECT
 from scheduler.plugin import Plugin
+from scheduler.state.status import Status
 from scheduler.state.subjob import SubJob, sub_groups_pipelined, sub_groups_ready, sub_groups_valid
 
 if TYPE_CHECKING:
@@ -33,13 +34,14 @@ class Gang(Plugin):
 
     name = "gang"
     outlives_session = True
+    lets_jobs_sleep = True
     declares: ClassVar[Declared] = {}
 
     def on_session_open(self, session: Session) -> None:
         """Register the questions that a gang answers."""
         session.add_job_valid(self.name, validate)
         # A job that is whole stays so, whatever more of it is placed.
-        session.add_job_order(self.name, key=is_ready, steady=is_ready)
+        session.add_job_order(self.name, key=_rank, steady=is_ready)
         session.add_job_ready(self.name, is_ready, deficit=_deficit)
         session.add_job_pipelined(self.name, _vote_pipelined)
         session.add_job_starving(self.name, _is_starving)
@@ -68,6 +70,12 @@ def validate(job: Job) -> Invalid | None:
 def is_ready(job: Job) -> bool:
     """Whether every minimum stands."""
     return job.is_ready() and job.roles_ready() and sub_groups_ready(job)
+
+
+def _rank(job: Job) -> tuple[bool, bool]:
+    """Gangs that are not whole come first; of these such as have lost pods, since what is left of them runs for nothing."""
+    whole = is_ready(job)
+    return whole, whole or not (job.counts[Status.RUNNING] or job.counts[Status.BOUND])
 
 
 def _deficit(job: Job) -> int:

@@ -46,6 +46,7 @@ class NetworkTopologyAware(Plugin):
     """Orders hypernodes, rates nodes and says which hypernodes a limited job may use."""
 
     name = "network-topology-aware"
+    lets_jobs_sleep = True
     declares: ClassVar[Declared] = {
         "weight": Type.INT,
         f"{_BINPACK}.cpu": Type.INT,

@@ -83,6 +83,7 @@ class NodeOrder(Plugin):
 
     name = "nodeorder"
     outlives_session = True
+    lets_jobs_sleep = True
     declares: ClassVar[Declared | None] = {
         "imagelocality.weight": Type.INT,
         "leastrequested.weight": Type.INT,

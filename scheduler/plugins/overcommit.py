@@ -29,6 +29,7 @@ class Overcommit(Plugin):
     """Admission by the size of the cluster."""
 
     name = "overcommit"
+    lets_jobs_sleep = True
     declares: ClassVar[Declared] = {FACTOR: Type.FLOAT}
 
     def __init__(self, arguments: Arguments) -> None:

@@ -30,6 +30,7 @@ class Predicates(Plugin):
 
     name = "predicates"
     outlives_session = True
+    lets_jobs_sleep = True
     declares: ClassVar[Declared | None] = {
         "predicate.NodeAffinityEnable": Type.BOOL,
         "predicate.NodePortsEnable": Type.BOOL,

@@ -25,6 +25,7 @@ class Priority(Plugin):
 
     name = "priority"
     outlives_session = True
+    lets_jobs_sleep = True
     declares: ClassVar[Declared] = {}
 
     def on_session_open(self, session: Session) -> None:

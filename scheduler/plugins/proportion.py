@@ -47,6 +47,7 @@ class Proportion(Plugin):
     """
 
     name = "proportion"
+    lets_jobs_sleep = True
     declares: ClassVar[Declared] = {}
 
     def __init__(self, arguments: Arguments) -> None:

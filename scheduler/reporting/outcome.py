@@ -73,6 +73,8 @@ class Outcome:
     tasks: tuple[TaskOutcome, ...] = ()
     lapses: tuple[Lapse, ...] = ()
     """Evictions whose beneficiaries got nothing of them."""
+    asleep: frozenset[str] = frozenset()
+    """Ids of jobs that were passed over: what they were told last still holds."""
 
 
 def outcome(session: Session, jobs: Iterable[Job]) -> Outcome:
@@ -84,7 +86,8 @@ def outcome(session: Session, jobs: Iterable[Job]) -> Outcome:
         result = _job_outcome(session, job)
         job_outcomes.append(result)
         task_outcomes += _task_outcomes(session, job)
-    return Outcome(tuple(job_outcomes), tuple(task_outcomes), session.nominations.lapses())
+    asleep = session.passed_over.difference(job.job.id for job in job_outcomes)
+    return Outcome(tuple(job_outcomes), tuple(task_outcomes), session.nominations.lapses(), asleep)
 
 
 def _is_void(session: Session, task: Task) -> bool:
@@ -165,7 +168,9 @@ def _phase(session: Session, job: Job, *, is_unschedulable: bool) -> str:
         return "Unknown"
     standing = job.count(SCHEDULED) + _leaving(job)
     if standing >= job.min_available:
-        return "Completed" if standing == job.count(COMPLETED) else "Running"
+        # A pod that has yet to run keeps a group from being over, whatever its minimum.
+        is_over = standing == job.count(COMPLETED) and not job.count((*_WAITING, Status.BINDING))
+        return "Completed" if is_over else "Running"
     return "Inqueue" if session.phase(job) == "Inqueue" else "Pending"
 
 

@@ -68,6 +68,8 @@ class Publisher:
         self._decisions(result, now)
         for told in result.outcome.jobs:
             self._job(told)
+        for job_id in result.outcome.asleep & self._unready:
+            metrics.JOB_RETRIES.labels(self._jobs[job_id][0]).inc()
         self._gauges(result.gauges)
         self._count_failures(failures)
         self._end_series()

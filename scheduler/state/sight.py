@@ -49,6 +49,11 @@ class Sight:
         self._counted: dict[Counted, Tally] = {}
         self._carried: dict[Carried | HostPort, Tally] = {}
 
+    @property
+    def extent(self) -> tuple[int, int]:
+        """Differs when pods may be seen that were not seen before, or by others."""
+        return self._version, len(self._carried)
+
     # What there is to see.
 
     def learn(self, shape: Shape) -> None:

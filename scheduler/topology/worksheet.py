@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import islice, takewhile
+from itertools import groupby, islice, takewhile
 from typing import TYPE_CHECKING, Any
 
 from scheduler.gates import is_behind_queue
@@ -136,6 +136,21 @@ def can_be_placed(task: Task) -> bool:
     return not task.is_best_effort and (not task.is_gated or is_behind_queue(task))
 
 
+def in_turn(session: Session, tasks: Sequence[Task]) -> list[Task]:
+    """
+    Tasks as they are to be placed: among equals of a role those first for which evictions made room.
+
+    If another came first and found nothing, the role would be passed over, and the room given up.
+    """
+    ordered = session.sorted_tasks(tasks)
+    if not any(map(session.nominations.node_of, ordered)):
+        return ordered
+    placed: list[Task] = []
+    for _, equals in groupby(ordered, key=lambda task: (task.role, task.priority)):
+        placed += sorted(equals, key=lambda task: not session.nominations.node_of(task))
+    return placed
+
+
 def job_sheet(session: Session, job: Job) -> JobSheet:
     """
     The worksheets of all sub-jobs that have tasks to place (scheduler.md 11.2).
@@ -153,7 +168,7 @@ def job_sheet(session: Session, job: Job) -> JobSheet:
             if task.uid in job.pending and can_be_placed(task) and not task.is_gated
         ]
         if pending:
-            sheets.append(Worksheet(job, session.sorted_tasks(pending), sub_job, is_required=sub_job.uid in required))
+            sheets.append(Worksheet(job, in_turn(session, pending), sub_job, is_required=sub_job.uid in required))
     return JobSheet(job, sheets, ranking.key)
 
 

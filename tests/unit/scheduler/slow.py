@@ -95,6 +95,10 @@ class SlowJob:
     def ready(self) -> bool:
         return self.ready_number + self.free >= self.minimum
 
+    def is_broken(self) -> bool:
+        """Whether some of it runs, for nothing."""
+        return not self.ready() and self.number(Status.RUNNING) + self.number(Status.BOUND) > 0
+
     def pipelined(self) -> bool:
         return self.ready_number + self.free + self.number(Status.PIPELINED) >= self.minimum
 
@@ -146,7 +150,7 @@ class Slow:
         return self.binds
 
     def job_key(self, job: SlowJob) -> tuple[Any, ...]:
-        return (-job.priority, job.ready(), job.created, job.uid)
+        return (-job.priority, job.ready(), not job.is_broken(), job.created, job.uid)
 
     def queue_key(self, name: str) -> Any:
         # The queues of these tests are of one age, so their uid ranks them.

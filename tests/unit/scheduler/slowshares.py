@@ -95,4 +95,4 @@ class SlowShares(Slow):
             for name in self.names
             if self.total[name] >= 0.1
         ]
-        return (-job.priority, job.ready(), max([0.0, *shares]), job.created, job.uid)
+        return (-job.priority, job.ready(), not job.is_broken(), max([0.0, *shares]), job.created, job.uid)

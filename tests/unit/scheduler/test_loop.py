@@ -13,6 +13,7 @@ from scheduler.cycle import Result
 from scheduler.dump.files import read
 from scheduler.dump.replay import replay
 from scheduler.loop import Scheduler
+from scheduler.placing.dormant import PATIENCE
 from scheduler.session import Session
 from scheduler.settings import conf
 from scheduler.settings.loading import Catalog, built_in
@@ -212,6 +213,43 @@ def test_a_wanted_dump_holds_the_cycle_that_follows_though_nothing_changed(tmp_p
     assert dumps[0].cycle.now == 55.0
     again = replay(dumps[0], built_in())
     assert [decision.task.name for decision in again.decisions] == ["g-w-0"]
+
+
+def asleep(results: list[Result], **rest: Any) -> Scheduler:
+    """A scheduler that passes a job over, since no node can ever take its pod."""
+    scheduler = made(facts(), results, **rest)
+    scheduler.push(("PodGroup", None, group(minMember=1)))
+    scheduler.push(("Node", None, node("n2", cpu="500m")))
+    scheduler.push(("Pod", None, pod(spec={"nodeSelector": {"disk": "none"}})))
+    scheduler.drain()
+    scheduler.cycle()
+    scheduler.push(("Node", None, node("n3")))
+    scheduler.drain()
+    scheduler.cycle()
+    assert results[-1].outcome.asleep == {"ns/g"}
+    return scheduler
+
+
+def test_numbers_told_to_a_job_that_sleeps_are_put_right_in_time_though_nothing_changes() -> None:
+    results: list[Result] = []
+    now = [100.0]
+    scheduler = asleep(results, clock=lambda: now[0])
+    now[0] += PATIENCE - 1.0
+    assert scheduler.cycle() is None
+    now[0] += 1.0
+    assert scheduler.cycle() is not None
+    assert [told.message.partition(":")[0] for told in results[-1].outcome.tasks] == ["0/3 nodes are unavailable"]
+    now[0] += 10 * PATIENCE
+    assert scheduler.cycle() is None
+
+
+def test_jobs_that_sleep_are_visited_again_under_another_configuration() -> None:
+    results: list[Result] = []
+    scheduler = asleep(results)
+    scheduler.configure(loaded(FIVE_PLUGINS.replace("  - name: predicates\n", "")))
+    scheduler.drain()
+    scheduler.cycle()
+    assert [decision.task.name for decision in results[-1].decisions] == ["g-w-0"]
 
 
 def test_a_dump_that_fails_stops_no_cycle(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:

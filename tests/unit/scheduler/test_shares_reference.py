@@ -67,7 +67,7 @@ class NoDrf(SlowShares):
     """Jobs keep their rank while they are placed, so that whole runs go at once."""
 
     def job_key(self, job: SlowJob) -> tuple[Any, ...]:
-        return (-job.priority, job.ready(), job.created, job.uid)
+        return (-job.priority, job.ready(), not job.is_broken(), job.created, job.uid)
 
 
 @settings(max_examples=40, deadline=None)

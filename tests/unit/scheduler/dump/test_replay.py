@@ -144,6 +144,21 @@ def test_a_cycle_whose_time_was_over_is_over_at_the_same_job(
     ]
 
 
+def test_the_cycle_of_a_dump_visits_the_jobs_that_sleep_as_its_replay_will(tmp_path: Path) -> None:
+    world = World()
+    world.node("n", cpu=8000.0)
+    world.gang("a", [("w", 1, shape(cpu=9000.0))])
+    memory = memory_of(world.cluster)
+    run_cycle(world.cluster, memory, ACTIONS, uid="session-8", now=1234.0)
+    assert "ns/a" in memory.dormancy
+    for name in ("b", "c"):
+        world.gang(name, [("w", 1, shape())])
+    content, result, _ = recorded(world, memory, over_at=3)
+    assert [decision.task.name for decision in result.decisions] == ["b-w-0"], "the first question was for the sleeper"
+    dump = read(file_of(tmp_path, content))
+    assert decisions_of(replay(dump, built_in())) == dump.cycle.decisions
+
+
 def test_other_decisions_than_recorded_are_shown_and_change_the_exit_code(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -55,6 +55,8 @@ def test_a_pod_beyond_the_minimum_that_finds_no_node_hears_why_though_its_gang_r
     [
         (1, [Status.RUNNING], "Running"),
         (2, [Status.SUCCEEDED, Status.SUCCEEDED], "Completed"),
+        (1, [Status.SUCCEEDED, Status.PENDING], "Running"),
+        (1, [Status.SUCCEEDED, Status.BINDING], "Running"),
         (2, [Status.BOUND, Status.BOUND], "Running"),
         (2, [Status.RUNNING, Status.RELEASING], "Running"),
         (2, [Status.RELEASING], "Inqueue"),
@@ -70,7 +72,7 @@ def test_the_phase_follows_the_tasks(minimum: int, statuses: list[Status], phase
     for task, status in zip(list(job.tasks.values()), statuses, strict=True):
         world.cluster.remove_task(task.uid)
         task.status = status
-        world.cluster.add_task(task, "n")
+        world.cluster.add_task(task, "" if status is Status.PENDING else "n")
     assert told(world).phase == phase
 
 

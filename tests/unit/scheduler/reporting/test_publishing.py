@@ -112,6 +112,19 @@ def test_unready_gangs_are_counted_until_they_are_whole_and_retries_by_cycle() -
     assert (value("unschedule_task_count", job_id="g"), value("unschedule_job_count")) == (0.0, 0.0)
 
 
+def test_a_cycle_that_passes_an_unready_gang_over_counts_as_a_retry() -> None:
+    world = World()
+    world.node("n", cpu=500.0)
+    world.gang("g", [("w", 2, shape(cpu=1000.0))])
+    publisher, memory = Publisher(world.cluster), memory_of(world.cluster)
+    for number in range(3):
+        result = cycle(world, memory, f"s{number}")
+        publisher.cycle(result, 1.0, {})
+    assert result.outcome.asleep == {"ns/g"}
+    assert value("job_retry_counts", job_id="g") == 3.0
+    assert (value("unschedule_task_count", job_id="g"), value("unschedule_job_count")) == (2.0, 1.0)
+
+
 def test_series_by_name_alone_stay_while_another_namespace_has_a_job_of_that_name() -> None:
     world = World()
     world.node("n")

@@ -1,0 +1,251 @@
+"""
+Jobs that wait in vain and are passed over, as long as nothing changes that could help them or what they were told.
+
+A job sleeps when its pods were tried, no node would take any of them, and its queue was not what kept it back. Then its
+pods only wait for their templates: whether some node takes one is asked once a template. A visit would decide nothing
+and say the same again; waking a job is always right, and costs a visit.
+
+What a job is told while it sleeps is what the nodes say at the beginning of a cycle. Room that others are promised in
+the course of one, until pods have left, doesn't count there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from scheduler.gates import asks_for_admission
+from scheduler.placing.verdicts import Verdicts
+from scheduler.state.status import Status
+
+if TYPE_CHECKING:
+    from scheduler.placing.fiterrors import FitErrors
+    from scheduler.placing.signature import Signatures
+    from scheduler.placing.template import Template
+    from scheduler.session import Session
+    from scheduler.state.job import Job
+    from scheduler.state.task import Task
+
+PATIENCE = 30.0
+"""Seconds after which a job is told anew when its reason differs in numbers only."""
+_MIN_FOLLOWED, _FOLLOWED_CELLS = 64, 2_560_000
+"""How many templates are followed: at least, and in numbers a node times templates (8 bytes each)."""
+
+Errors = dict[str, "FitErrors"]
+"""Why pods of a job found no node, by uid."""
+
+
+@dataclass(slots=True)
+class _Wait:
+    template: Template
+    task: Task
+    """One that waits for it: what the queue says of it, it says of all."""
+    told: FitErrors | None
+    """None when no pod of this template was tried."""
+
+
+@dataclass(slots=True)
+class _Group:
+    """Jobs of one queue that wait for the same templates and were told the same."""
+
+    queue: str
+    waits: tuple[_Wait, ...]
+    since: float
+    """When they were told so, in unix seconds."""
+    jobs: dict[str, Errors] = field(default_factory=dict)
+
+
+class Dormancy:
+    """The jobs that sleep, for one cluster and one loaded configuration."""
+
+    def __init__(self) -> None:
+        self._groups: dict[Hashable, _Group] = {}
+        self._group_of: dict[str, Hashable] = {}
+        self._verdicts: dict[Template, Verdicts] = {}
+        self._signatures: Signatures | None = None
+        self._extent: Hashable = None
+        self._due: float | None = None
+
+    def __contains__(self, job_id: str) -> bool:
+        return job_id in self._group_of
+
+    def __iter__(self) -> Iterator[str]:
+        """The ids of those that sleep."""
+        return iter(self._group_of)
+
+    def errors(self) -> Iterator[tuple[str, Errors]]:
+        """What each job that sleeps was told of its pods, by id."""
+        return ((job_id, errors) for group in self._groups.values() for job_id, errors in group.jobs.items())
+
+    def is_due(self, now: float) -> bool:
+        """Whether the numbers that some job was told are wrong and old (`now` in unix seconds): a cycle tells it anew."""
+        return self._due is not None and now >= self._due
+
+    def wake(self, jobs: Iterable[str]) -> None:
+        """These are to be visited again."""
+        for job_id in jobs:
+            key = self._group_of.pop(job_id, None)
+            if key is not None:
+                group = self._groups[key]
+                del group.jobs[job_id]
+                if not group.jobs:
+                    del self._groups[key]
+
+    def clear(self) -> None:
+        """All are to be visited again."""
+        self._groups, self._group_of, self._verdicts = {}, {}, {}
+        self._due = None
+
+    # Waking.
+
+    def begin(self, session: Session) -> None:
+        """Wake the jobs for which something changed, all of them where jobs may not sleep in this session."""
+        if not may_sleep(session):
+            self.clear()
+            return
+        if session.signatures is not self._signatures:
+            self.clear()
+            self._signatures = session.signatures
+        extent = session.cluster.sight.extent
+        if extent != self._extent:
+            # Pods that others begin to see are no longer like those that nobody looks at.
+            self._extent = extent
+            self.wake([job_id for job_id in self._group_of if not self._still_waits(session, job_id)])
+        self._stir(session)
+
+    def _still_waits(self, session: Session, job_id: str) -> bool:
+        job = session.job(job_id)
+        templates = {wait.template for wait in self._groups[self._group_of[job_id]].waits}
+        return job is not None and all(session.template(task) in templates for task in job.pending.values())
+
+    def _stir(self, session: Session) -> None:
+        """Wake the jobs that some node could take, or that are to be told something else."""
+        self._due = None
+        for verdicts in self._verdicts.values():
+            verdicts.refresh()
+        self.wake([job_id for group in self._groups.values() if self._stirs(session, group) for job_id in group.jobs])
+
+    def _stirs(self, session: Session, group: _Group) -> bool:
+        queue = session.cluster.queues.get(group.queue)
+        if queue is None or queue.object is None:
+            return True
+        is_news = False
+        for wait in group.waits:
+            verdicts, task = self._verdicts[wait.template], _example(session, group, wait)
+            if verdicts.any_free or verdicts.are_lost or task is None or not session.allocatable(queue, task):
+                return True
+            if wait.told is not None and wait.told != verdicts.errors:
+                if not wait.told.is_kin(verdicts.errors):
+                    return True
+                is_news = True
+        if is_news and 0.0 <= session.now - group.since < PATIENCE:
+            due = group.since + PATIENCE
+            self._due = due if self._due is None else min(self._due, due)
+            return False
+        return is_news
+
+    # Falling asleep.
+
+    def settle(self, session: Session, visited: Iterable[Job]) -> None:
+        """Let those sleep for which the cycle could do nothing; call when it can do no more for any."""
+        if not may_sleep(session):
+            return
+        for job in visited:
+            if job.id not in self and _is_plain(session, job):
+                self._add(session, job)
+        used = {wait.template for group in self._groups.values() for wait in group.waits}
+        for template in self._verdicts.keys() - used:
+            del self._verdicts[template]
+
+    def _add(self, session: Session, job: Job) -> None:
+        """Take a job in, unless some node would take a pod of it or its queue is against it."""
+        queue, errors = session.queue_of(job), session.fit_errors[job.id]
+        waits: dict[Template, _Wait] = {}
+        for task in job.pending.values():
+            template, error = session.template(task), errors.get(task.uid)
+            told = error if error is not None and not error.base else None
+            known = waits.get(template)
+            if known is None:
+                if not self._is_hopeless(session, template) or not session.allocatable(queue, task):
+                    return
+                waits[template] = _Wait(template, task, told)
+            elif known.told is None:
+                known.told = told
+        key = (job.queue, tuple((wait.template, str(wait.told)) for wait in waits.values()))
+        group = self._groups.get(key)
+        if group is None:
+            group = self._groups[key] = _Group(job.queue, tuple(waits.values()), session.now)
+        group.since = min(group.since, session.now)
+        group.jobs[job.id] = errors
+        self._group_of[job.id] = key
+
+    def _is_hopeless(self, session: Session, template: Template) -> bool:
+        verdicts = self._verdicts.get(template)
+        if verdicts is None:
+            most = max(_MIN_FOLLOWED, _FOLLOWED_CELLS // max(1, len(session.nodes)))
+            if len(self._verdicts) >= most or not Verdicts.can_follow(template):
+                return False
+            template.refresh()
+            if (template.passes & template.fits_future).any():
+                # The usual case of a gang for which there is some room, but not enough: not worth following.
+                return False
+            verdicts = self._verdicts[template] = Verdicts(template)
+        verdicts.refresh()
+        return not verdicts.any_free and not verdicts.are_lost
+
+
+def _example(session: Session, group: _Group, wait: _Wait) -> Task | None:
+    """A task of the group that waits for a template now."""
+    if wait.task.job not in group.jobs or session.cluster.tasks.get(wait.task.uid) is not wait.task:
+        job = session.job(next(iter(group.jobs)))
+        waiting = job.pending.values() if job is not None else ()
+        found = next((task for task in waiting if session.template(task) is wait.template), None)
+        if found is None:
+            return None
+        wait.task = found
+    return wait.task
+
+
+def may_sleep(session: Session) -> bool:
+    """
+    Whether jobs may sleep at all.
+
+    Not where a function must be asked for each single task, where a plugin may answer differently without a change,
+    where each search for nodes begins where the last one ended, or while room is promised to some jobs and held back
+    from others.
+    """
+    return (
+        session.loose is None
+        and not session.asks_each_task
+        and session.memory.sampling is None
+        and not len(session.nominations)
+        and not restless(session)
+    )
+
+
+def restless(session: Session) -> list[str]:
+    """The plugins because of which every waiting job is visited in every cycle: those whose class doesn't say otherwise."""
+    return [plugin.name for plugin in session.plugins if not vars(type(plugin)).get("lets_jobs_sleep", False)]
+
+
+def _is_plain(session: Session, job: Job) -> bool:
+    """Whether nothing but nodes without room keeps a job's pods back, and it holds nothing and plans nothing."""
+    counts = job.counts
+    return (
+        job.id in session.fit_errors
+        and bool(job.pending)
+        and job.id not in session.job_messages
+        and job.grouping is None
+        and not counts[Status.PIPELINED]
+        and not counts[Status.ALLOCATED]
+        and not job.pending_for_free
+        and not job.claimed.any()
+        and all(_is_plain_task(session, task) for task in job.pending.values())
+    )
+
+
+def _is_plain_task(session: Session, task: Task) -> bool:
+    names_a_node = task.nominated or (task.pod is not None and task.pod.status.nominated_node_name)
+    is_let_in = session.gates.is_on and asks_for_admission(task)
+    return not (task.is_gated or is_let_in or task.shape.claims or names_a_node or task.transaction is not None)

@@ -1,0 +1,313 @@
+"""Who sleeps, what wakes, and what is told meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from generated.core.v1 import Affinity, PodAffinityTerm, PodAntiAffinity
+from generated.meta.v1 import LabelSelector
+from scheduler.actions import BUILT_IN as ACTIONS
+from scheduler.contract.effects import Effect, Filter
+from scheduler.cycle import Result, run_cycle
+from scheduler.evicting.nominations import Nomination
+from scheduler.explain.explain import explain
+from scheduler.explain.opening import opened
+from scheduler.explain.shared import Shared
+from scheduler.memory import Memory
+from scheduler.placing.dormant import PATIENCE
+from scheduler.placing.fiterrors import FitErrors
+from scheduler.placing.sampling import Sampling
+from scheduler.plugin import Plugin
+from scheduler.plugins.priority import Priority
+from scheduler.session import Session
+from scheduler.state.status import Status
+from scheduler.state.task import Task
+from tests.unit.scheduler.build import FIVE_PLUGINS, World, binds, memory_of, shape
+from tests.unit.scheduler.evictions import evicted
+from tests.unit.scheduler.sociable import pod_task
+
+LARGE = 2000.0
+SHARING = FIVE_PLUGINS.replace("  - name: binpack", "  - name: proportion")
+
+
+def waiting(*, pods: int = 2) -> World:
+    """Nodes with one millicore too few for each pod of the job `ns/g`, together with enough for its queue."""
+    world = World()
+    for name in ("n", "n2", "n3"):
+        world.node(name, cpu=LARGE - 1.0)
+    world.gang("g", [("w", pods, shape(cpu=LARGE))])
+    return world
+
+
+def run(world: World, memory: Memory, now: float = 1000.0, actions: dict[str, Any] | None = None) -> Result:
+    return run_cycle(world.cluster, memory, ACTIONS | (actions or {}), uid="session", now=now)
+
+
+def sleepers(world: World, memory: Memory, **rest: Any) -> list[str]:
+    return sorted(run(world, memory, **rest).outcome.asleep)
+
+
+def asleep(world: World, text: str = FIVE_PLUGINS) -> Memory:
+    """A memory in which the job sleeps."""
+    memory = memory_of(world.cluster, text)
+    run(world, memory)
+    assert sleepers(world, memory) == ["ns/g"]
+    return memory
+
+
+def messages(result: Result) -> list[str]:
+    return [told.message for told in result.outcome.tasks]
+
+
+def test_a_job_that_no_node_can_take_is_told_once_and_passed_over_until_a_node_can_take_it() -> None:
+    world = waiting()
+    memory = memory_of(world.cluster)
+    assert messages(run(world, memory))[0] == "0/3 nodes are unavailable: 3 Insufficient cpu."
+    world.node("other", cpu=1000.0)
+    result = run(world, memory)
+    assert (result.outcome.asleep, result.outcome.jobs, messages(result)) == ({"ns/g"}, (), [])
+    world.node("new", cpu=2 * LARGE)
+    assert binds(run(world, memory)) == [("g-w-0", "new"), ("g-w-1", "new")]
+
+
+def _with_room(world: World) -> None:
+    world.node("m", cpu=2 * LARGE)
+    world.running("held", "m", shape(cpu=2 * LARGE))
+
+
+def _more_pods(world: World) -> None:
+    task = Task(uid="more", namespace="ns", name="more", job="ns/g", shape=shape(cpu=1.0), role="w")
+    world.cluster.add_task(task)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda world: world.node("n", cpu=2 * LARGE), id="a node grows"),
+        pytest.param(lambda world: world.cluster.remove_task("uid-held"), id="a pod ends"),
+        pytest.param(lambda world: world.node("n", cpu=2 * LARGE, cordoned=True), id="another reason"),
+        pytest.param(lambda world: world.cluster.changed_jobs.add("ns/g"), id="the job changes"),
+        pytest.param(lambda world: world.cluster.remove_task("uid-g-w-0"), id="a pod of the job goes"),
+        pytest.param(_more_pods, id="a pod of the job comes"),
+        pytest.param(lambda world: world.queue("default", state="Closed"), id="its queue is closed"),
+        pytest.param(lambda world: world.queue("default", capability={"cpu": "1"}), id="its queue is limited"),
+    ],
+)
+def test_it_is_visited_again_when(change: Callable[[World], object]) -> None:
+    world = waiting()
+    _with_room(world)
+    memory = asleep(world, SHARING)
+    change(world)
+    result = run(world, memory)
+    assert result.outcome.asleep == frozenset()
+    assert [told.job.id for told in result.outcome.jobs] == ["ns/g"]
+
+
+@pytest.mark.parametrize("change", [
+    pytest.param(lambda world: world.node("n", cpu=LARGE - 1.0, labels={"a": "b"}), id="a label that nobody asks for"),
+    pytest.param(lambda world: world.gang("h", [("w", 1, shape(cpu=100.0))]), id="a job that is placed"),
+    pytest.param(lambda world: world.queue("beside"), id="another queue"),
+])  # fmt: skip
+def test_it_sleeps_on_through(change: Callable[[World], object]) -> None:
+    world = waiting()
+    memory = asleep(world, SHARING)
+    change(world)
+    assert sleepers(world, memory) == ["ns/g"]
+
+
+def test_numbers_are_told_anew_once_the_old_ones_are_30_seconds_old() -> None:
+    world = waiting()
+    memory = asleep(world)
+    assert not memory.dormancy.is_due(1e9)
+    world.node("other", cpu=1000.0)
+    assert sleepers(world, memory, now=1000.0 + PATIENCE - 1.0) == ["ns/g"]
+    assert not memory.dormancy.is_due(1000.0 + PATIENCE - 0.5)
+    assert memory.dormancy.is_due(1000.0 + PATIENCE)
+    result = run(world, memory, now=1000.0 + PATIENCE)
+    assert messages(result)[0] == "0/4 nodes are unavailable: 4 Insufficient cpu."
+    assert not memory.dormancy.is_due(1e9)
+
+
+def test_numbers_are_told_anew_when_the_clock_was_set_back() -> None:
+    world = waiting()
+    memory = asleep(world)
+    world.node("other", cpu=1000.0)
+    assert sleepers(world, memory, now=900.0) == []
+
+
+def test_a_gang_for_which_there_is_some_room_stays_awake() -> None:
+    world = World()
+    world.node("n", cpu=LARGE)
+    world.gang("g", [("w", 2, shape(cpu=LARGE))])
+    memory = memory_of(world.cluster)
+    run(world, memory)
+    assert sleepers(world, memory) == []
+    assert list(memory.dormancy) == []
+
+
+def test_a_job_sleeps_only_if_there_is_no_room_for_any_of_its_roles() -> None:
+    world = World()
+    world.node("n", cpu=LARGE - 1.0)
+    world.gang("g", [("w", 1, shape(cpu=LARGE)), ("x", 1, shape(cpu=100.0))])
+    memory = memory_of(world.cluster)
+    run(world, memory)
+    assert sleepers(world, memory) == []
+
+
+def _nominated(world: World, memory: Memory) -> None:
+    del memory
+    world.cluster.tasks["uid-g-w-0"].nominated = "n"
+
+
+def _sampling(world: World, memory: Memory) -> None:
+    del world
+    memory.sampling = Sampling(50, 1)
+
+
+def _promise(world: World, memory: Memory) -> None:
+    world.gang("h", [("w", 1, shape(cpu=100.0)), ("x", 1, shape(cpu=LARGE))])
+    memory.nominations.by_task["uid-h-w-0"] = Nomination("uid-h-w-0", "ns/h-w-0", "ns/h", "n", "preempt", {}, 1000.0)
+
+
+@pytest.mark.parametrize("condition", [_nominated, _sampling, _promise])
+def test_nobody_falls_asleep_where_a_visit_depends_on_more(condition: Callable[[World, Memory], None]) -> None:
+    world = waiting()
+    memory = memory_of(world.cluster)
+    condition(world, memory)
+    run(world, memory)
+    assert "ns/g" not in memory.dormancy
+
+
+class Asking(Plugin):
+    """Says of a job what it likes."""
+
+    name = "asking"
+
+    def on_session_open(self, session: Session) -> None:
+        session.add_job_order(self.name, key=lambda job: job.created)
+
+
+class Patient(Asking):
+    name = "asking"
+    lets_jobs_sleep = True
+
+
+class Heir(Priority):
+    """Another plugin than the one whose word it would inherit."""
+
+    name = "asking"
+
+
+@pytest.mark.parametrize(("plugin", "is_asleep"), [(Asking, False), (Patient, True), (Heir, False)])
+def test_each_plugin_has_to_say_for_itself_that_jobs_may_sleep(plugin: type[Plugin], is_asleep: bool) -> None:
+    world = waiting()
+    text = FIVE_PLUGINS.replace("- name: binpack", "- name: asking")
+    memory = memory_of(world.cluster, text, {"asking": plugin})
+    run(world, memory)
+    assert sleepers(world, memory) == (["ns/g"] if is_asleep else [])
+
+
+class Failing(Plugin):
+    """Its filter throws at first, and then lets pass."""
+
+    name = "failing"
+    outlives_session = True
+    lets_jobs_sleep = True
+    is_broken = True
+
+    def on_session_open(self, session: Session) -> None:
+        def judge(task: Task, view: Any) -> Any:
+            if Failing.is_broken:
+                raise RuntimeError("broken")
+            return view.rows * 0
+
+        session.add_filter(
+            Filter(name="f", plugin=self.name, refusals=(), evaluate=judge, reads=(), effect=Effect.STATIC)
+        )
+
+
+def test_what_a_filter_that_threw_would_say_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World()
+    world.node("n", cpu=LARGE)
+    world.gang("g", [("w", 1, shape(cpu=LARGE))])
+    text = FIVE_PLUGINS.replace("- name: binpack", "- name: failing")
+    memory = memory_of(world.cluster, text, {"failing": Failing})
+    assert binds(run(world, memory)) == []
+    monkeypatch.setattr(Failing, "is_broken", False)
+    assert binds(run(world, memory)) == [("g-w-0", "n")]
+
+
+def test_one_that_sleeps_still_evicts_and_is_then_told_so() -> None:
+    world = waiting(pods=1)
+    world.node("n", cpu=LARGE)
+    world.gang("low", [], minimum=0, phase="Running", priority=100)
+    world.member("low", "victim", "n", shape(cpu=LARGE))
+    world.cluster.jobs["ns/g"].priority = 100
+    text = FIVE_PLUGINS.replace("backfill", "preempt, backfill")
+    memory = asleep(world, text)
+    world.cluster.jobs["ns/low"].priority = 0
+    world.cluster.changed_jobs.add("ns/low")
+    result = run(world, memory)
+    assert evicted(result) == ["victim"]
+    assert ("g-w-0", "n") in [(told.task.name, told.nominated) for told in result.outcome.tasks]
+    assert "ns/g" not in memory.dormancy
+
+
+def test_what_another_action_finds_out_about_one_that_sleeps_is_told_and_wakes_it() -> None:
+    world = waiting()
+    memory = asleep(world)
+    known = dict(memory.dormancy.errors())["ns/g"]
+
+    def odd(session: Session) -> None:
+        session.set_fit_error(session.cluster.tasks["uid-g-w-1"], FitErrors(base="something else"))
+
+    result = run(world, memory, actions={"backfill": odd})
+    assert "something else" in messages(result)
+    assert result.outcome.asleep == frozenset()
+    assert known.keys() == {"uid-g-w-0"}
+    assert "ns/g" not in memory.dormancy
+
+
+def test_a_question_is_answered_as_ever_and_wakes_nobody() -> None:
+    world = waiting()
+    memory = asleep(world)
+    with opened(world.cluster, memory, 1000.0) as session:
+        asked = explain(Shared(session), world.cluster.jobs["ns/g"], (), lambda: 0.0)
+    with opened(world.cluster, memory_of(world.cluster), 1000.0) as session:
+        assert asked == explain(Shared(session), world.cluster.jobs["ns/g"], (), lambda: 0.0)
+    assert sleepers(world, memory) == ["ns/g"]
+
+
+@pytest.mark.parametrize(("sought", "is_asleep"), [("green", True), ("red", False)])
+def test_it_is_visited_again_when_others_begin_to_avoid_its_pods(sought: str, is_asleep: bool) -> None:
+    world = waiting(pods=0)
+    large = shape(cpu=LARGE)
+    world.cluster.jobs["ns/g"].min_available = 1
+    world.cluster.add_task(pod_task("g-w-0", "ns", {"app": "red"}, large, job="ns/g", role="w"))
+    # Whether anybody looks at labels at all is settled before.
+    world.cluster.add_task(
+        pod_task("one", "ns", {}, shape(affinity=avoiding("blue")), job="", status=Status.RUNNING), "n"
+    )
+    memory = asleep(world)
+    world.cluster.add_task(
+        pod_task("two", "ns", {}, shape(affinity=avoiding(sought)), job="", status=Status.RUNNING), "n2"
+    )
+    assert sleepers(world, memory) == (["ns/g"] if is_asleep else [])
+
+
+def avoiding(app: str) -> Affinity:
+    term = PodAffinityTerm(label_selector=LabelSelector(match_labels={"app": app}), topology_key="zone")
+    return Affinity(pod_anti_affinity=PodAntiAffinity(required_during_scheduling_ignored_during_execution=(term,)))
+
+
+def test_only_so_many_templates_are_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scheduler.placing.dormant._MIN_FOLLOWED", 1)
+    monkeypatch.setattr("scheduler.placing.dormant._FOLLOWED_CELLS", 1)
+    world = waiting()
+    world.gang("h", [("w", 1, shape(cpu=2 * LARGE))])
+    memory = memory_of(world.cluster)
+    run(world, memory)
+    assert sleepers(world, memory) == ["ns/g"]

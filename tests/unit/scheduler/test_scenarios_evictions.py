@@ -1,0 +1,138 @@
+"""Lives of clusters in which the more urgent take room from the less urgent: who runs in the end, and who had to go."""
+
+from __future__ import annotations
+
+import pytest
+
+from scheduler.state.status import Status
+from tests.unit.scheduler.build import World
+from tests.unit.scheduler.life import Life, chart, nodes, pod
+
+PREEMPT = "enqueue, allocate, preempt, backfill"
+GANGPREEMPT = "enqueue, allocate, gangpreempt, backfill"
+UNPROTECTED = "enablePreemptable: false"
+
+
+def urgent(
+    world: World, text: str, count: int, cpu: float = 1.0, *, minimum: int | None = None, grace: int = 0
+) -> Life:
+    """What there is starts; then an urgent gang comes."""
+    life = Life(world, text, grace=grace)
+    life.step()
+    assert all(
+        life.running(job.name) == len(job.tasks) for job in map(world.cluster.jobs.get, world.cluster.jobs) if job
+    )
+    world.gang("high", [("w", count, pod(cpu))], priority=100, minimum=minimum)
+    return life
+
+
+@pytest.mark.parametrize(("gang", "expected"), [("", (8, 0)), (UNPROTECTED, (0, 8))])
+def test_a_gang_that_needs_all_its_pods_is_replaced_only_where_gangs_may_be_broken(
+    gang: str, expected: tuple[int, int]
+) -> None:
+    world = nodes(2)
+    world.gang("low", [("w", 8, pod())])
+    life = urgent(world, chart(PREEMPT, gang=gang).replace("  - name: overcommit\n", ""), 8)
+    assert life.settle().running("low", "high") == expected
+
+
+def test_pods_beyond_the_minimum_make_way_and_no_more_than_are_needed() -> None:
+    world = nodes(2)
+    world.gang("low", [("w", 8, pod())], minimum=5)
+    life = urgent(world, chart(PREEMPT), 3, minimum=1)
+    assert life.settle().running("low", "high") == (7, 1)
+    world.gang("higher", [("w", 4, pod())], priority=200, minimum=1)
+    assert life.settle().running("low", "high", "higher") == (6, 1, 1)
+    assert len(life.evicted) == 2
+
+
+def test_a_gang_that_would_not_be_whole_after_all_evictions_takes_nothing() -> None:
+    world = nodes(2)
+    world.gang("low", [("w", 8, pod())], minimum=4)
+    life = urgent(world, chart(PREEMPT), 6)
+    assert life.settle().running("low", "high") == (8, 0)
+    assert life.evicted == []
+
+
+def test_one_large_pod_makes_way_for_two_small_ones() -> None:
+    world = nodes(1, 8.0)
+    world.gang("low", [("w", 1, pod(8))])
+    life = urgent(world, chart(PREEMPT, gang=UNPROTECTED), 2, 2.0)
+    assert life.settle().running("low", "high") == (0, 2)
+    assert life.evicted == ["low-w-0"]
+
+
+def test_a_node_with_cpu_left_but_no_slot_for_a_pod_is_cleared_too() -> None:
+    world = nodes(1, 8.0, pods=4.0)
+    world.gang("low", [("w", 4, pod(0.1))], minimum=1)
+    life = urgent(world, chart(PREEMPT), 2, 0.1)
+    assert life.settle().running("low", "high") == (2, 2)
+    assert len(life.evicted) == 2
+
+
+def test_the_least_urgent_go_first_though_all_pods_are_alike() -> None:
+    world = nodes(1)
+    world.gang("mid", [("w", 2, pod())], minimum=0, priority=50)
+    world.gang("low", [("w", 2, pod())], minimum=0)
+    life = urgent(world, chart(PREEMPT), 2)
+    assert life.settle().running("low", "mid", "high") == (0, 2, 2)
+    assert {name.partition("-")[0] for name in life.evicted} == {"low"}
+
+
+def test_two_urgent_gangs_get_their_minimum_and_the_rest_is_left_alone() -> None:
+    world = nodes(3)
+    world.gang("low", [("w", 12, pod())], minimum=1)
+    life = urgent(world, chart(PREEMPT).replace("  - name: overcommit\n", ""), 12, minimum=4)
+    world.gang("other", [("w", 12, pod())], priority=100, minimum=4)
+    assert life.settle().running("low", "high", "other") == (4, 4, 4)
+    assert len(life.evicted) == 8
+
+
+@pytest.mark.parametrize("actions", [PREEMPT, GANGPREEMPT])
+def test_victims_that_take_their_time_are_waited_for_and_not_replaced_by_others(actions: str) -> None:
+    world = nodes(2)
+    world.gang("low", [("w", 8, pod())], minimum=1)
+    life = urgent(world, chart(actions).replace("  - name: overcommit\n", ""), 4, grace=4)
+    life.step()
+    victims = list(life.evicted)
+    assert len(victims) == 4
+    for _ in range(3):
+        assert life.step().decisions == ()
+        assert life.phase("high") == "Inqueue"
+    life.settle()
+    assert (life.running("low", "high"), life.evicted) == ((4, 4), victims)
+    assert life.phase("high") == "Running"
+
+
+@pytest.mark.parametrize(
+    ("case", "queue", "priority", "preemptable"),
+    [
+        ("of another queue", "other", 0, True),
+        ("as urgent as the newcomer", "default", 100, True),
+        ("protected by its label", "default", 0, False),
+    ],
+)
+@pytest.mark.parametrize("actions", [PREEMPT, GANGPREEMPT])
+def test_nobody_makes_way_who_is(actions: str, case: str, queue: str, priority: int, preemptable: bool) -> None:
+    world = nodes(2)
+    world.gang("low", [("w", 8, pod())], minimum=1, queue=queue, priority=priority)
+    for task in world.cluster.jobs["ns/low"].tasks.values():
+        task.preemptable = preemptable
+    life = urgent(world, chart(actions), 1)
+    life.settle()
+    assert (life.running("low"), life.running("high"), life.evicted) == (8, 0, []), case
+
+
+def test_within_a_job_urgent_pods_replace_others_where_all_of_its_pods_count_as_starving() -> None:
+    world = nodes(1)
+    world.gang("job", [("w", 4, pod())], minimum=1)
+    text = chart(PREEMPT, gang=f"{UNPROTECTED}\n    enableJobStarving: false")
+    life = Life(world, text)
+    life.step()
+    world.gang("job", [("chief", 2, pod())], minimum=1)
+    for task in world.cluster.jobs["ns/job"].pending.values():
+        task.priority = 100
+    life.settle()
+    chiefs = [task for task in world.cluster.jobs["ns/job"].tasks.values() if task.role == "chief"]
+    assert [task.status for task in chiefs] == [Status.RUNNING] * 2
+    assert (life.running("job"), len(life.evicted)) == (4, 2)
