@@ -26,6 +26,13 @@ RUN printf '{"version": "%s", "gitSHA": "%s", "builtAt": "%s"}' "$VERSION" "$GIT
  && /opt/stromboli/bin/pip install --no-cache-dir --disable-pip-version-check --no-deps . \
  && /opt/stromboli/bin/pip uninstall --yes --quiet pip \
  && /opt/stromboli/bin/python -m compileall -q -j 0 --invalidation-mode unchecked-hash /opt/stromboli
+# The bill of materials, of what is installed; the tool for it stays behind.
+COPY hack/requirements/audit.txt hack/requirements/audit.txt
+RUN python -m venv /opt/audit \
+ && /opt/audit/bin/pip install --no-cache-dir --disable-pip-version-check --require-hashes -r hack/requirements/audit.txt \
+ && mkdir -p /opt/stromboli/share \
+ && /opt/audit/bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible \
+    -o /opt/stromboli/share/bom.cdx.json /opt/stromboli/bin/python
 
 FROM ${BASE}
 COPY --from=build /opt/stromboli /opt/stromboli

@@ -11,6 +11,7 @@ ARGS ?=
 UNIT_WORKERS ?= auto
 INTEGRATION_WORKERS ?= 2
 READY := $(VENV)/.ready
+AUDIT := build/audit
 PACKAGES := api cli cluster codegen controllers generated hack runtime scheduler webhooks
 # Deployment: which overlay, which features beside it, which cluster.
 ENV ?= dev
@@ -151,6 +152,20 @@ e2e: env ## Tests on a cluster that runs containers (CONTEXT=kind-volcano), into
 	E2E_CONTEXT=$(CONTEXT) $(BIN)/pytest tests/e2e $(ARGS)
 
 ##@ Upkeep
+$(AUDIT)/.ready: hack/requirements/audit.txt | $(READY)
+	$(BIN)/python -m venv $(AUDIT)
+	$(AUDIT)/bin/pip install --quiet --disable-pip-version-check --require-hashes -r hack/requirements/audit.txt
+	touch $@
+
+.PHONY: audit
+audit: $(AUDIT)/.ready ## Look the locked dependencies up among known vulnerabilities (asks the package index)
+	$(AUDIT)/bin/pip-audit --strict --require-hashes --disable-pip -r hack/requirements/runtime.txt
+
+.PHONY: bom
+bom: $(AUDIT)/.ready ## Write the bill of materials of a production installation into dist/bom.cdx.json
+	mkdir -p dist
+	$(AUDIT)/bin/cyclonedx-py requirements --pyproject pyproject.toml --output-reproducible -o dist/bom.cdx.json hack/requirements/runtime.txt
+
 .PHONY: vendor-schemas
 vendor-schemas: env ## Refresh api/k8s from a Kubernetes release (K8S=v1.36.1)
 	$(PY) -m codegen vendor --k8s $(K8S)
@@ -160,3 +175,4 @@ lock: env ## Resolve the dependencies again and lock them with hashes
 	$(BIN)/pip install --quiet uv
 	$(BIN)/uv pip compile --universal --generate-hashes --no-header --python-version 3.11 --upgrade pyproject.toml -o hack/requirements/runtime.txt
 	$(BIN)/uv pip compile --universal --generate-hashes --no-header --python-version 3.11 --upgrade pyproject.toml --extra dev -o hack/requirements/dev.txt
+	$(BIN)/uv pip compile --universal --generate-hashes --no-header --python-version 3.11 --upgrade hack/requirements/audit.in -o hack/requirements/audit.txt
