@@ -8,7 +8,7 @@ from typing import Final
 from cluster.errors import UsageError
 
 KUBERNETES: Final = {"1.34": "v1.34.4", "1.35": "v1.35.4", "1.36": "v1.36.1"}
-"""Minor to the pinned patch release; both ends of this range are tested."""
+"""Minor to the pinned patch release; tests run on those that are built."""
 
 DEFAULT_KUBERNETES: Final = KUBERNETES["1.36"]
 ETCD: Final = "v3.6.4"

@@ -12,13 +12,13 @@ import yaml
 
 from cluster import ControlPlane, Options
 from cluster.processes import wait_until
-from cluster.versions import KUBERNETES
 from generated.batch.v1alpha1 import JOBS
 from generated.core.v1 import PODS
 from generated.flow.v1alpha1 import JOB_FLOWS
 from generated.scheduling.v1beta1 import POD_GROUPS, QUEUES
 from generated.topology.v1alpha1 import HYPER_NODES
 from runtime.errors import ApiError
+from tests.integration import versions
 from tests.integration.conftest import ROOT
 from tests.unit.webhooks.policies.cases import CREATIONS, MUTATIONS, UPDATES, Case
 from tests.unit.webhooks.queues.worlds import Queues, queue
@@ -78,11 +78,12 @@ class Judge:
             return False
 
 
-@pytest.fixture(scope="module", params=["1.34", "1.36"])
+@pytest.fixture(scope="module", params=versions.ALL)
 def plane(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[ControlPlane]:
     """One of its own: policies are for the whole cluster, and the mutating ones are not served by default."""
+    versions.need(request.param)
     options = Options(
-        kubernetes=KUBERNETES[request.param],
+        kubernetes=request.param,
         runtime_config=(f"{API}/v1beta1=true",),
         feature_gates={"MutatingAdmissionPolicy": True},
     )

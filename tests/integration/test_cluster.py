@@ -21,8 +21,8 @@ from cluster.nodes import Taint
 from cluster.pki import Files
 from cluster.processes import marked_with, wait_until
 from cluster.rest import Api
-from cluster.versions import KUBERNETES
 from runtime.errors import ApiError, ConnectionFailed, Invalid, NotFound
+from tests.integration import versions
 
 PATIENCE = 60.0
 
@@ -256,8 +256,9 @@ def test_options_reach_the_servers(tmp_path: Path) -> None:
         assert wait_until(lambda: bool(plane.api.items("/api/v1/events", **late)), PATIENCE)
 
 
-@pytest.mark.parametrize("version", [KUBERNETES["1.34"], KUBERNETES["1.36"]])
-def test_both_ends_of_the_supported_range_work(version: str, tmp_path: Path, report: Callable[[str], None]) -> None:
+@pytest.mark.parametrize("version", versions.ALL)
+def test_each_supported_version_works(version: str, tmp_path: Path, report: Callable[[str], None]) -> None:
+    versions.need(version)
     options = Options(kubernetes=version)
     plane = ControlPlane("x", directory=tmp_path / "x", options=options, nodes=[NodePool(1)], report=report)
     with plane:
