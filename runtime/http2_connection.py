@@ -96,6 +96,11 @@ class MultiplexedConnection(asyncio.BufferedProtocol):
             and not self._transport.is_closing()
         )
 
+    @property
+    def load(self) -> int:
+        """How many requests are under way."""
+        return self._session.load
+
     async def exchange(
         self, block: bytes, body: bytes, deadline: float, permit: Callable[[], None] = lambda: None
     ) -> HttpAnswer:

@@ -81,6 +81,11 @@ class Session:
         return bool(self._streams or self._queue)
 
     @property
+    def load(self) -> int:
+        """How many exchanges aren't over."""
+        return len(self._streams) + len(self._queue)
+
+    @property
     def under_way(self) -> list[Exchange]:
         """All that aren't over, those that wait for a stream included."""
         return list(chain(self._streams.values(), self._queue))

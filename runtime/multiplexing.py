@@ -1,5 +1,5 @@
 """
-The one HTTP/2 connection of an API client, dialled once for all requests that come meanwhile.
+The HTTP/2 connections of an API client: one, dialled once for all requests that come meanwhile, and a few more under load.
 
 A server that prefers HTTP/1.1 is believed until our identity changes; its requests go over the pool then, and so do
 watches always: each has its own flow control there, and its bytes don't pass through a frame parser.
@@ -24,6 +24,12 @@ from runtime.streaming import CLOSED
 logger = logging.getLogger(__name__)
 _MOST_TRIES = 4
 """How often a request may meet a connection that the server is about to end, before that counts as a failure."""
+_CROWDED = 12
+"""Requests under way on a connection, from which on another one is worth a handshake."""
+_MOST_CONNECTIONS = 8
+"""
+A server's work for one connection goes through one queue there: where its cores are busy, that queue is what all wait for.
+"""
 
 
 def is_enabled(environ: Mapping[str, str] = os.environ) -> bool:
@@ -58,9 +64,10 @@ class Multiplexer:
         self._pool = pool
         self._offer = offer
         self._server_name = server_name
-        self._current: MultiplexedConnection | None = None
+        self._standing: list[MultiplexedConnection] = []
+        """Those of the current identity."""
         self._open: set[MultiplexedConnection] = set()
-        """The current one, and former ones whose last exchanges go on."""
+        """These, and former ones whose last exchanges go on."""
         self._dial: tuple[ssl.SSLContext, asyncio.Task[MultiplexedConnection | None]] | None = None
         self._declined: ssl.SSLContext | None = None
 
@@ -100,21 +107,24 @@ class Multiplexer:
             connection.close()
 
     def _ready(self, identity: ssl.SSLContext) -> MultiplexedConnection | None:
-        """The connection of that identity, if it stands."""
-        current = self._current
-        if current is not None and current.identity is identity and current.is_open:
-            return current
-        return None
+        """The least busy connection of that identity, if one stands; where even that has much to do, another is dialled."""
+        chosen, least, number = None, 0, 0
+        for one in self._standing:
+            if one.identity is identity and one.is_open:
+                number += 1
+                load = one.load
+                if chosen is None or load < least:
+                    chosen, least = one, load
+        if least >= _CROWDED and number < _MOST_CONNECTIONS and self._dial is None:
+            self._dial_new(identity)
+        return chosen
 
     async def _connect(self, identity: ssl.SSLContext) -> MultiplexedConnection | None:
         """The connection of that identity, or None where the server prefers HTTP/1.1. Raises Unreachable."""
         if self._declined is identity:
             return None
-        if self._dial is None or self._dial[0] is not identity:
-            task = asyncio.create_task(self._open_new(identity))
-            task.add_done_callback(self._dialled)
-            self._dial = identity, task
-        task = self._dial[1]
+        dial = self._dial
+        task = dial[1] if dial is not None and dial[0] is identity else self._dial_new(identity)
         try:
             connection = await asyncio.shield(task)
         except Unreachable as error:
@@ -127,6 +137,12 @@ class Multiplexer:
             raise Unreachable(connection.problem or EOFError())
         return connection
 
+    def _dial_new(self, identity: ssl.SSLContext) -> asyncio.Task[MultiplexedConnection | None]:
+        task = asyncio.create_task(self._open_new(identity))
+        task.add_done_callback(self._dialled)
+        self._dial = identity, task
+        return task
+
     async def _open_new(self, identity: ssl.SSLContext) -> MultiplexedConnection | None:
         try:
             context = self._offer()
@@ -137,7 +153,7 @@ class Multiplexer:
         pool = self._pool
         negotiated = await pool.open(
             lambda: _Negotiated(
-                lambda: MultiplexedConnection(identity, pool.buffer, pool.idle_timeout, self._open.discard),
+                lambda: MultiplexedConnection(identity, pool.buffer, pool.idle_timeout, self._ended),
                 lambda: Connection(identity, pool.buffer, pool.idle_timeout),
             ),
             context,
@@ -148,10 +164,12 @@ class Multiplexer:
             self._declined = identity
             pool.adopt(chosen)
             return None
-        if self._current is not None:
-            self._current.retire()
-        self._current = chosen
+        for former in tuple(self._standing):
+            if former.identity is not identity:
+                former.retire()
+        self._standing = [one for one in self._standing if one.is_open]
         if chosen.is_open:
+            self._standing.append(chosen)
             self._open.add(chosen)
         return chosen
 
@@ -160,3 +178,8 @@ class Multiplexer:
             self._dial = None
         if not task.cancelled():
             task.exception()  # looked at, should all who waited have gone
+
+    def _ended(self, connection: MultiplexedConnection) -> None:
+        self._open.discard(connection)
+        if connection in self._standing:
+            self._standing.remove(connection)

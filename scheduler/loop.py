@@ -43,6 +43,8 @@ _STANDBY = 0.1
 """Seconds between two looks whether cycles may begin."""
 _SETTLE = 0.002
 """Seconds that a burst of changes is given to arrive before a cycle begins."""
+_SHARE = 0.05
+"""Part of the time that cycles take while changes pour in, most of them echoes of what was decided before."""
 
 
 class Scheduler:
@@ -90,7 +92,11 @@ class Scheduler:
         self._halting = threading.Event()
         self._halted = threading.Event()
         self._wake = threading.Event()
-        self.questions = Questions(self._wake.set)
+        self._hurry = threading.Event()
+        """Somebody waits for the next turn, which isn't put off then."""
+        self._rested = 0.0
+        """When the next cycle may begin, by the stopwatch."""
+        self.questions = Questions(self._hasten)
         """Why jobs wait: answered between two cycles."""
         self._spans: tuple[Span, ...] = ()
         self._seen = -1
@@ -116,23 +122,27 @@ class Scheduler:
     def configure(self, loaded: Loaded) -> None:
         """Have the next cycle follow another configuration."""
         self._configurations.append(loaded)
-        self._wake.set()
+        self._hasten()
 
     def dump(self) -> None:
         """Have the next cycle, which comes at once, written to a file."""
         self._dumps.set()
-        self._wake.set()
+        self._hasten()
 
     def show(self) -> None:
         """Have the state written to the log."""
         self._overviews.set()
-        self._wake.set()
+        self._hasten()
 
     def halt(self, seconds: float) -> bool:
         """Have no further cycle start, and wait for the one under way; whether it ended in time."""
         self._halting.set()
-        self._wake.set()
+        self._hasten()
         return self._halted.wait(seconds)
+
+    def _hasten(self) -> None:
+        self._hurry.set()
+        self._wake.set()
 
     # The scheduling thread.
 
@@ -157,7 +167,8 @@ class Scheduler:
                     self.questions.refuse("this scheduler runs no cycles yet")
                     self._refuse_dump()
                 if self._wake.wait(self._pause() if ready.is_set() else _STANDBY):
-                    stop.wait(_SETTLE)
+                    self._hurry.wait(max(_SETTLE, self._rested - self._stopwatch()))
+                    self._hurry.clear()
         finally:
             self._halted.set()
 
@@ -175,7 +186,7 @@ class Scheduler:
             # Room is promised no more: the next cycle is to say so.
             self._seen = -1
         if self.questions or self._seen < 0:
-            self._wake.set()
+            self._hasten()
 
     def _refuse_dump(self) -> None:
         if self._dumps.is_set():
@@ -217,6 +228,7 @@ class Scheduler:
         if cluster.version == self._seen and not self._dumps.is_set() and not is_due:
             return None
         self._seen = cluster.version
+        begin = self._stopwatch()
         uid = str(uuid4())
         taking = self._begin_dump(uid, now)
         budget = Budget.of_seconds(BUDGET, self._stopwatch)
@@ -239,10 +251,16 @@ class Scheduler:
             )
             self._seen = -1
             self._wake.set()
+        else:
+            self._rest(self._stopwatch() - begin)
         self._hand_on(result)
         if taking is not None and self._keep is not None:
             self._keep(taking.finish(budget, result))
         return result
+
+    def _rest(self, seconds: float) -> None:
+        """After a cycle that took so long: have the next one wait for more to do, never longer than a period."""
+        self._rested = self._stopwatch() + min(self._period, seconds * (1.0 / _SHARE - 1.0))
 
     def _begin_dump(self, uid: str, now: float) -> Taking | None:
         if not self._dumps.is_set():

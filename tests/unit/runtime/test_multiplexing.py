@@ -105,6 +105,20 @@ async def test_all_requests_share_one_connection_from_the_start(listening: ssl.S
     assert line.asked[101]["content-length"] == str(len(CREATE.body or b""))
 
 
+async def test_where_connections_have_much_to_do_some_more_are_dialled_but_not_many(listening: ssl.SSLContext) -> None:
+    held: list[tuple[Line, int]] = []
+    async with connected(listening, lambda line, stream: held.append((line, stream))) as (server, transport):
+        tasks = []
+        for number in range(1, 121):
+            tasks.append(asyncio.create_task(transport.send(GET)))
+            await eventually(lambda number=number: len(held) == number)  # type: ignore[misc]
+        assert len(server.lines) == 8
+        assert max(server.asked) <= 20
+        for line, stream in held:
+            accept(line, stream)
+        assert {response.status for response in await asyncio.gather(*tasks)} == {200}
+
+
 async def test_an_answer_is_what_http_1_would_have_brought(listening: ssl.SSLContext) -> None:
     def react(line: Line, stream: int) -> None:
         fields = ("content-type", "application/json"), ("retry-after", "7")

@@ -107,6 +107,55 @@ def test_the_thread_waits_for_the_first_lists_and_ends_when_told() -> None:
     assert not thread.is_alive()
 
 
+class Rests(threading.Event):
+    """Notes how long somebody would wait."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seconds: list[float] = []
+
+    def wait(self, timeout: float | None = None) -> bool:
+        assert timeout is not None
+        self.seconds.append(round(timeout, 6))
+        return self.is_set()
+
+
+@pytest.mark.parametrize(
+    ("cost", "rest"),
+    [
+        pytest.param(0.0002, 0.0038, id="19 times as long as the cycle took"),
+        pytest.param(0.00005, 0.002, id="but as long as a burst takes"),
+        pytest.param(1.0, 0.01, id="and no longer than a period"),
+    ],
+)
+def test_while_changes_pour_in_cycles_take_a_small_part_of_the_time(cost: float, rest: float) -> None:
+    clock = [0.0]
+    stop, ready = threading.Event(), threading.Event()
+    ready.set()
+
+    def take_time(_: Session) -> None:
+        clock[0] += cost
+
+    def on_result(_: Result) -> None:
+        scheduler.push(("Node", None, node(f"n{scheduler.cycles}")))
+        if scheduler.cycles == 2:
+            stop.set()
+
+    scheduler = made(facts(), [], actions={"enqueue": take_time}, stopwatch=lambda: clock[0])
+    scheduler._hand_on = on_result
+    rests = scheduler._hurry = Rests()
+    scheduler.push(("Node", None, node("n")))
+    scheduler.run(stop, ready)
+    assert rests.seconds == [rest, rest]
+
+
+def test_who_asks_for_a_dump_does_not_wait_for_the_rest() -> None:
+    scheduler = made(facts(), [], keep=lambda _: None)
+    rests = scheduler._hurry = Rests()
+    scheduler.dump()
+    assert rests.is_set()
+
+
 class Running:
     """A scheduler on a thread of its own."""
 
