@@ -2,8 +2,9 @@
 What PodGroups and pods were last told, and what is still to be told them.
 
 A status is written only when it differs from the last one; what waits for the writers is replaced by what is newer,
-but no phase is skipped: watchers see each in turn. A message that differs only in its numbers waits until the last
-one is half a minute old.
+but no phase is skipped: watchers see each in turn. Within a phase the last write must be a second old: while pods of
+a gang are made and bound, its counts and reasons change with each of them. A message that differs only in its numbers
+waits until the last one is half a minute old.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 _NUMBER = re.compile(r"\d+")
 PATIENCE = 30.0
 """Seconds between two messages that differ only in their numbers."""
+BREATH = 1.0
+"""Seconds between two statuses of one phase."""
 
 
 def gist(message: str) -> str:
@@ -76,12 +79,12 @@ class Offer:
     is_first: bool = False
     """Somebody must begin to write: nobody is at it."""
     wait: float = 0.0
-    """Seconds after which it is to be offered again, since it differs from the last one in numbers only."""
+    """Seconds after which it is to be offered again, since it differs too little from one that was told so lately."""
 
 
-def _patience(told_at: float, now: float) -> float:
-    """Seconds for which numbers alone are no news; none when the clock was set back."""
-    return max(0.0, PATIENCE - (now - told_at)) if now >= told_at else 0.0
+def _rest(patience: float, told_at: float, now: float) -> float:
+    """What is left of a patience; nothing when the clock was set back."""
+    return max(0.0, patience - (now - told_at)) if now >= told_at else 0.0
 
 
 class GroupStatuses:
@@ -91,8 +94,8 @@ class GroupStatuses:
         self._told: dict[str, _Told] = {}
         self._waiting: dict[str, deque[GroupStatus]] = {}
 
-    def offer(self, uid: str, status: GroupStatus, now: float) -> Offer:
-        """Take in a status. `now` in seconds."""
+    def offer(self, uid: str, status: GroupStatus, now: float, *, at_once: bool = False) -> Offer:
+        """Take in a status. `now` in seconds; `at_once` when there will be no other time."""
         waiting = self._waiting.get(uid)
         if waiting:
             is_news = waiting[-1] != status
@@ -104,10 +107,16 @@ class GroupStatuses:
         if told is not None:
             if told.status == status:
                 return Offer()
-            if told.status.gist == status.gist and (pause := _patience(told.at, now)):
+            pause = self._pause(told, status, now)
+            if pause and not at_once:
                 return Offer(wait=pause)
         self._waiting[uid] = deque((status,))
         return Offer(is_news=True, is_first=True)
+
+    def _pause(self, told: _Told, status: GroupStatus, now: float) -> float:
+        if told.status.gist == status.gist:
+            return _rest(PATIENCE, told.at, now)
+        return _rest(BREATH, told.at, now) if told.status.phase == status.phase else 0.0
 
     def next(self, uid: str) -> GroupStatus | None:
         """What to write next for a PodGroup; None when nothing waits."""
@@ -150,7 +159,7 @@ class TaskStatuses:
             if (reason, nominated) == (found.reason, found.nominated):
                 if message == found.message:
                     return Offer()
-                if gist(message) == gist(found.message) and (pause := _patience(at, now)):
+                if gist(message) == gist(found.message) and (pause := _rest(PATIENCE, at, now)):
                     return Offer(wait=pause)
         self._told[uid] = (found.reason, found.message, found.nominated, now)
         return Offer(is_news=True, is_first=True)

@@ -104,7 +104,10 @@ class Writers:
                 workers.create_task(self._work(self._others, _call))
 
     async def drain(self) -> None:
-        """Wait until everything submitted is written."""
+        """Wait until everything submitted is written, also what was to be written later."""
+        for found in tuple(self._offered.values()):
+            if isinstance(found, JobOutcome):
+                self._tell_group(found, at_once=True)
         await self._binds.join()
         await self._others.join()
 
@@ -203,28 +206,29 @@ class Writers:
 
     # Statuses.
 
-    def _tell_group(self, found: JobOutcome) -> None:
+    def _tell_group(self, found: JobOutcome, *, at_once: bool = False) -> None:
         group = found.job.pod_group
         if group is None:
             return
         uid = group.metadata.uid
         self._pod_groups[uid] = group
         self._tell_refusal(uid, group, found.refusal)
-        offer = self._groups.offer(uid, GroupStatus.of(found), self._clock())
+        offer = self._groups.offer(uid, GroupStatus.of(found), self._clock(), at_once=at_once)
         if offer.wait:
             self._offered[uid] = found
             self._later.after(uid, offer.wait, self._offer_again)
+        else:
+            self._offered.pop(uid, None)
         if offer.is_first:
             self._others.put_nowait(_bound_to(self._write_group, uid))
         if offer.is_news:
-            self._offered.pop(uid, None)
             if found.event:
                 self._events.warning(POD_GROUPS, group, names.PodGroupReason.UNSCHEDULABLE, found.event)
             elif found.phase == PodGroupPhase.RUNNING:
                 self._events.normal(POD_GROUPS, group, names.PodGroupReason.SCHEDULED, READY)
 
     def _offer_again(self, uid: str) -> None:
-        """The time of a text has come that differs from the last one in its numbers only."""
+        """The time has come of what differs little from what was told lately."""
         found = self._offered.pop(uid, None)
         if isinstance(found, JobOutcome):
             self._tell_group(found)

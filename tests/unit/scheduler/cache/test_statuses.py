@@ -44,6 +44,24 @@ def test_a_message_that_differs_only_in_numbers_waits_half_a_minute() -> None:
     assert statuses.offer("u", status("Inqueue", "4/6 tasks"), PATIENCE).is_first
 
 
+def told(phase: str, message: str) -> GroupStatuses:
+    statuses = GroupStatuses()
+    statuses.offer("u", status(phase, message), 0)
+    first = statuses.next("u")
+    assert first is not None
+    statuses.written("u", first, 0)
+    return statuses
+
+
+def test_within_a_phase_statuses_keep_a_distance_but_a_phase_waits_for_nothing() -> None:
+    statuses = told("Inqueue", "no pods")
+    assert statuses.offer("u", status("Inqueue", "too few pods"), 0.25) == Offer(wait=0.75)
+    assert statuses.offer("u", status("Inqueue", "no pods"), 0.25) == Offer()
+    assert statuses.offer("u", status("Inqueue", "all pods"), 0.25, at_once=True).is_first
+    assert told("Inqueue", "a").offer("u", status("Running", "b"), 0.125).is_first
+    assert told("Inqueue", "a").offer("u", status("Inqueue", "b"), 1.0).is_first
+
+
 def test_a_clock_that_is_set_back_keeps_no_message_back() -> None:
     statuses = GroupStatuses()
     statuses.offer("u", status("Inqueue", "3/6 tasks"), 1000)

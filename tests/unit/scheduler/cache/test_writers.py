@@ -277,6 +277,23 @@ async def test_numbers_alone_are_written_half_a_minute_later() -> None:
     assert pods == ["3/6 tasks", "5/6 tasks"]
 
 
+@pytest.mark.virtual_time
+async def test_what_holds_no_longer_when_its_time_comes_is_not_written() -> None:
+    bench = Bench()
+    loop = asyncio.get_running_loop()
+    bench.writers._clock = loop.time
+    async with bench.at_work():
+        for text in ("no pods", "too few pods", "no pods"):
+            bench.writers.submit(Result((), Outcome((waiting(text),), ())))
+            await asyncio.sleep(0.01)
+        await settled(bench)
+        bench.writers.submit(Result((), Outcome((waiting("no room"),), ())))
+        await asyncio.sleep(0.01)
+        bench.writers.submit(Result((), Outcome((waiting("no node"),), ())))
+    messages = [write.body["status"]["conditions"][0]["message"] for write in bench.fakes.writes]
+    assert messages == ["no pods", "no room", "no node"]  # the last one by the drain
+
+
 async def test_nothing_is_kept_of_what_is_gone() -> None:
     bench = Bench()
     async with bench.at_work():
