@@ -251,8 +251,9 @@ class Manager:
                 ending = self._endings.undrained
         if self.elector is not None:
             await asyncio.to_thread(self.elector.stop, RELEASE_SECONDS)
-        await self._running.stop(Stage.SERVICES, SERVICE_SECONDS)
+        # The watches end before the connection that the services close, or each would report its loss.
         await self._running.stop(Stage.CACHES, SERVICE_SECONDS)
+        await self._running.stop(Stage.SERVICES, SERVICE_SECONDS)
         return ending
 
     def _finish(self, ending: Ending) -> None:

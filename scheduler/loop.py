@@ -166,7 +166,8 @@ class Scheduler:
                 else:
                     self.questions.refuse("this scheduler runs no cycles yet")
                     self._refuse_dump()
-                if self._wake.wait(self._pause() if ready.is_set() else _STANDBY):
+                is_at_work = ready.is_set() and not self._halting.is_set()
+                if self._wake.wait(self._pause() if is_at_work else _STANDBY):
                     self._hurry.wait(max(_SETTLE, self._rested - self._stopwatch()))
                     self._hurry.clear()
         finally:

@@ -170,6 +170,7 @@ class Facts:
             if priority != job.priority:
                 job.priority = priority
                 self.cluster.changed_jobs.add(job.id)
+                self.cluster.version += 1
 
     def _queue(self, old: Queue | None, new: Queue | None) -> None:
         subject = new if new is not None else old

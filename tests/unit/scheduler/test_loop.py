@@ -149,6 +149,18 @@ def test_while_changes_pour_in_cycles_take_a_small_part_of_the_time(cost: float,
     assert rests.seconds == [rest, rest]
 
 
+def test_once_halted_the_thread_ends_soon_however_long_a_period_is() -> None:
+    scheduler = Scheduler(facts(), loaded(), lambda _: None, period=3600.0)
+    stop, ready = threading.Event(), threading.Event()
+    ready.set()
+    thread = threading.Thread(target=scheduler.run, args=(stop, ready))
+    thread.start()
+    assert scheduler.halt(10)
+    stop.set()
+    thread.join(10)
+    assert not thread.is_alive()
+
+
 def test_who_asks_for_a_dump_does_not_wait_for_the_rest() -> None:
     scheduler = made(facts(), [], keep=lambda _: None)
     rests = scheduler._hurry = Rests()

@@ -216,7 +216,9 @@ def test_a_group_without_queue_goes_to_the_default_one_and_takes_its_class_prior
     made.apply(("PodGroup", None, group(minMember=1, priorityClassName="high")))
     assert made.cluster.jobs["ns/g"].priority == 0
     high = msgspec.convert({"metadata": {"name": "high"}, "value": 100}, PriorityClass)
+    before = made.cluster.version
     made.apply(("PriorityClass", None, high))
+    assert made.cluster.version > before  # a cycle follows
     assert (made.cluster.jobs["ns/g"].queue, made.cluster.jobs["ns/g"].priority) == ("default", 100)
     made.apply(("PriorityClass", high, None))
     assert made.cluster.jobs["ns/g"].priority == 0
