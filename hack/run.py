@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from cluster.processes import wait_until
 
 ROOT = Path(__file__).resolve().parents[1]
 JOBS = "/apis/batch.volcano.sh/v1alpha1/namespaces/default/jobs"
+GROUPS = "/apis/scheduling.volcano.sh/v1beta1/namespaces/default/podgroups"
 GROUPS = "/apis/scheduling.volcano.sh/v1beta1/namespaces/default/podgroups"
 QUEUES = "/apis/scheduling.volcano.sh/v1beta1/queues"
 SAMPLE = ROOT / "hack" / "samples" / "jobs.yaml"
@@ -46,7 +47,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if options.nodes < 1:
         parser.error("--nodes: the sample needs at least one node")
-    for number in (signal.SIGTERM, signal.SIGINT):  # a shell's background jobs are started with SIGINT ignored
+    for number in (
+        signal.SIGTERM,
+        signal.SIGINT,
+        signal.SIGHUP,
+    ):  # a shell's background jobs are started with SIGINT ignored
         signal.signal(number, _interrupt)  # so that it cleans up as at Ctrl-C
     try:
         return _on_a_plane(options)
@@ -165,16 +170,36 @@ def _submit(plane: ControlPlane) -> None:
     for job in yaml.safe_load_all(SAMPLE.read_text()):
         plane.api.create(JOBS, job)
         _say(f"submitted job {job['metadata']['name']}: {sum(task['replicas'] for task in job['spec']['tasks'])} pods")
+        # Of two that come within a second either may be first.
+        _wait(
+            lambda name=job["metadata"]["name"]: _has_group(plane, name),
+            f"job {job['metadata']['name']} got no pod group",
+        )
 
 
 def _wait_for_queue(plane: ControlPlane) -> None:
-    until = time.monotonic() + LIMIT
-    while time.monotonic() < until:
+    def is_open() -> bool:
         queues = {queue["metadata"]["name"]: queue for queue in plane.api.get(QUEUES)["items"]}
-        if queues.get("default", {}).get("status", {}).get("state") == "Open":
-            return
+        return bool(queues.get("default", {}).get("status", {}).get("state") == "Open")
+
+    _wait(is_open, "the default queue did not open")
+
+
+def _has_group(plane: ControlPlane, job: str) -> bool:
+    """Whether a job's group was looked at: let in, or told why not."""
+    groups = plane.api.get(GROUPS)["items"]
+    return any(
+        group["metadata"]["ownerReferences"][0]["name"] == job and group.get("status", {}).get("phase")
+        for group in groups
+    )
+
+
+def _wait(condition: Callable[[], bool], problem: str) -> None:
+    until = time.monotonic() + LIMIT
+    while not condition():
+        if time.monotonic() >= until:
+            raise SystemExit(f"{problem}: see the logs named above")
         time.sleep(0.2)
-    raise SystemExit("the default queue did not open: see the logs named above")
 
 
 def _follow(plane: ControlPlane, components: Sequence[_Component]) -> bool:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from scheduler.state.queue import Queue
 
 MINIMUM_ASKS, _PODS_ASK = "its minResources ask for", "the pods that it needs ask for"
+_MORE_ASKS = "what it holds and the pods that wait ask together for"
 _NODES = "add nodes"
 _OTHERS = "add nodes, or lower what other queues are guaranteed"
 _ABOVE_ALL = 16
@@ -58,8 +59,9 @@ def pods_beyond(shared: Shared, job: Job) -> str:
         return ""
     asked = shares.row_of(cluster.dimensions, wanted)
     # What it holds of other resources is no matter of the pods that wait.
+    beginning = _MORE_ASKS if (job.allocated[asked > 0.0] > 0.0).any() else _PODS_ASK
     asked = np.where(asked > 0.0, asked + job.allocated, 0.0)
-    return _told(shared, asked, _PODS_ASK, _of_queues(shared, job.queue))
+    return _told(shared, asked, beginning, _of_queues(shared, job.queue))
 
 
 def _told(shared: Shared, asked: Floats, beginning: str, ceilings: Iterable[_Ceiling]) -> str:
