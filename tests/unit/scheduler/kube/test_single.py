@@ -20,7 +20,8 @@ PAIRS = [
     (scores.most_allocated, single.most_allocated),
     (scores.balanced_allocation, single.balanced_allocation),
 ]
-AMOUNT = st.floats(0.0, 9000.0, allow_subnormal=False) | st.sampled_from([0.0, 250.0, 1000.0, 4000.0])
+AMOUNT = st.floats(0.0, 9000.0).map(lambda amount: round(amount, 6)) | st.sampled_from([0.0, 250.0, 1000.0, 4000.0])
+"""In thousandths; a quantity is no finer than a billionth."""
 
 
 def case(cpu: float, memory: float, gpu: float, offered: float, held: float) -> tuple[Task, View, NodeCells]:
