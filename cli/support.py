@@ -50,7 +50,7 @@ SNAPSHOT: tuple[Kind, ...] = (
 """What the scheduler decides on: applied to an empty control plane, in this order, it sees the same cluster."""
 
 _METRICS = (
-    ("scheduler", "volcano-scheduler-service", 8080),
+    ("scheduler", names.Service.SCHEDULER, 8080),
     ("controllers", "volcano-controllers-service", 8081),
 )
 Part = tuple[str, Callable[[], str]]

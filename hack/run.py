@@ -9,29 +9,29 @@ manager and the scheduler, submits two gang jobs of which only one fits at first
 from __future__ import annotations
 
 import argparse
-import http.client
 import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from api import names
 from cluster import ControlPlane, NodePool
 from cluster.ports import choose
 from cluster.processes import wait_until
+from hack.health import is_ready
 
 ROOT = Path(__file__).resolve().parents[1]
 JOBS = "/apis/batch.volcano.sh/v1alpha1/namespaces/default/jobs"
 GROUPS = "/apis/scheduling.volcano.sh/v1beta1/namespaces/default/podgroups"
-GROUPS = "/apis/scheduling.volcano.sh/v1beta1/namespaces/default/podgroups"
 QUEUES = "/apis/scheduling.volcano.sh/v1beta1/queues"
 SAMPLE = ROOT / "hack" / "samples" / "jobs.yaml"
-NAMESPACE = "volcano-system"
 SHOWN_LINES = 20
 """Of the log of a component that failed."""
 LIMIT = 180.0
@@ -47,12 +47,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if options.nodes < 1:
         parser.error("--nodes: the sample needs at least one node")
-    for number in (
-        signal.SIGTERM,
-        signal.SIGINT,
-        signal.SIGHUP,
-    ):  # a shell's background jobs are started with SIGINT ignored
-        signal.signal(number, _interrupt)  # so that it cleans up as at Ctrl-C
+    # So that it cleans up as at Ctrl-C; a shell's background jobs are started with SIGINT ignored.
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, _interrupt)
     try:
         return _on_a_plane(options)
     except KeyboardInterrupt:
@@ -104,35 +101,24 @@ def _run(plane: ControlPlane, directory: Path, *, stays: bool) -> int:
 def _start_webhooks(plane: ControlPlane, directory: Path) -> _Component:
     """The webhook manager, ready to answer: from then on the API server asks it about every job and queue."""
     port, health = choose(2)
-    plane.api.create("/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
+    plane.api.create("/api/v1/namespaces", {"metadata": {"name": names.DEFAULT_NAMESPACE}})
     process = _start(
         "webhooks",
         plane,
         directory,
         f"--port={port}",
-        f"--webhook-namespace={NAMESPACE}",
+        f"--webhook-namespace={names.DEFAULT_NAMESPACE}",
         "--webhook-service-name=localhost",
-        "--tls-secret-name=volcano-admission-secret",
+        f"--tls-secret-name={names.Secret.ADMISSION}",
         "--enable-healthz",
         f"--healthz-address=127.0.0.1:{health}",
     )
     configurations = yaml.safe_load_all((ROOT / "config" / "webhooks" / "manifests.yaml").read_text())
     plane.apply_webhooks(filter(None, configurations), f"https://localhost:{port}", b"")
-    if not wait_until(lambda: _is_ready(health), LIMIT):
+    if not wait_until(lambda: is_ready(health), LIMIT):
         process.end()
         raise SystemExit(f"the webhook manager did not get ready:\n{process.tail()}")
     return process
-
-
-def _is_ready(port: int) -> bool:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
-    try:
-        connection.request("GET", "/readyz")
-        return connection.getresponse().status == http.HTTPStatus.OK
-    except OSError:
-        return False
-    finally:
-        connection.close()
 
 
 class _Component:
@@ -171,10 +157,7 @@ def _submit(plane: ControlPlane) -> None:
         plane.api.create(JOBS, job)
         _say(f"submitted job {job['metadata']['name']}: {sum(task['replicas'] for task in job['spec']['tasks'])} pods")
         # Of two that come within a second either may be first.
-        _wait(
-            lambda name=job["metadata"]["name"]: _has_group(plane, name),
-            f"job {job['metadata']['name']} got no pod group",
-        )
+        _wait_for(partial(_is_looked_at, plane, job), f"job {job['metadata']['name']} got no pod group")
 
 
 def _wait_for_queue(plane: ControlPlane) -> None:
@@ -182,24 +165,21 @@ def _wait_for_queue(plane: ControlPlane) -> None:
         queues = {queue["metadata"]["name"]: queue for queue in plane.api.get(QUEUES)["items"]}
         return bool(queues.get("default", {}).get("status", {}).get("state") == "Open")
 
-    _wait(is_open, "the default queue did not open")
+    _wait_for(is_open, "the default queue did not open")
 
 
-def _has_group(plane: ControlPlane, job: str) -> bool:
-    """Whether a job's group was looked at: let in, or told why not."""
-    groups = plane.api.get(GROUPS)["items"]
+def _is_looked_at(plane: ControlPlane, job: dict[str, Any]) -> bool:
+    """Whether a job's group was let in, or told why not."""
     return any(
-        group["metadata"]["ownerReferences"][0]["name"] == job and group.get("status", {}).get("phase")
-        for group in groups
+        group["metadata"]["ownerReferences"][0]["name"] == job["metadata"]["name"]
+        and group.get("status", {}).get("phase")
+        for group in plane.api.get(GROUPS)["items"]
     )
 
 
-def _wait(condition: Callable[[], bool], problem: str) -> None:
-    until = time.monotonic() + LIMIT
-    while not condition():
-        if time.monotonic() >= until:
-            raise SystemExit(f"{problem}: see the logs named above")
-        time.sleep(0.2)
+def _wait_for(condition: Callable[[], bool], problem: str) -> None:
+    if not wait_until(condition, LIMIT):
+        raise SystemExit(f"{problem}: see the logs named above")
 
 
 def _follow(plane: ControlPlane, components: Sequence[_Component]) -> bool:

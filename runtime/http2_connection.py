@@ -182,7 +182,7 @@ class MultiplexedConnection(asyncio.BufferedProtocol):
         if not self._is_flush_due:
             self._is_flush_due = True
             self._loop.call_soon(self._flush)
-        if (self._is_retired or self._session.farewell) and not self._session.is_busy:
+        if (self._is_retired or self._session.farewell) and not self._session.load:
             self.close()
 
     def _deliver(self) -> None:

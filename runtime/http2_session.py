@@ -77,10 +77,6 @@ class Session:
         return not self.farewell and self._next <= LARGEST_STREAM
 
     @property
-    def is_busy(self) -> bool:
-        return bool(self._streams or self._queue)
-
-    @property
     def load(self) -> int:
         """How many exchanges aren't over."""
         return len(self._streams) + len(self._queue)

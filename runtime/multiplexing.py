@@ -64,10 +64,8 @@ class Multiplexer:
         self._pool = pool
         self._offer = offer
         self._server_name = server_name
-        self._standing: list[MultiplexedConnection] = []
-        """Those of the current identity."""
-        self._open: set[MultiplexedConnection] = set()
-        """These, and former ones whose last exchanges go on."""
+        self._connections: list[MultiplexedConnection] = []
+        """Those that take requests, and former ones whose last exchanges go on."""
         self._dial: tuple[ssl.SSLContext, asyncio.Task[MultiplexedConnection | None]] | None = None
         self._declined: ssl.SSLContext | None = None
 
@@ -103,13 +101,13 @@ class Multiplexer:
         """Close all connections. Exchanges under way break off."""
         if self._dial is not None:
             self._dial[1].cancel()
-        for connection in tuple(self._open):
+        for connection in tuple(self._connections):
             connection.close()
 
     def _ready(self, identity: ssl.SSLContext) -> MultiplexedConnection | None:
         """The least busy connection of that identity, if one stands; where even that has much to do, another is dialled."""
         chosen, least, number = None, 0, 0
-        for one in self._standing:
+        for one in self._connections:
             if one.identity is identity and one.is_open:
                 number += 1
                 load = one.load
@@ -164,13 +162,11 @@ class Multiplexer:
             self._declined = identity
             pool.adopt(chosen)
             return None
-        for former in tuple(self._standing):
+        for former in tuple(self._connections):
             if former.identity is not identity:
                 former.retire()
-        self._standing = [one for one in self._standing if one.is_open]
         if chosen.is_open:
-            self._standing.append(chosen)
-            self._open.add(chosen)
+            self._connections.append(chosen)
         return chosen
 
     def _dialled(self, task: asyncio.Task[MultiplexedConnection | None]) -> None:
@@ -180,6 +176,5 @@ class Multiplexer:
             task.exception()  # looked at, should all who waited have gone
 
     def _ended(self, connection: MultiplexedConnection) -> None:
-        self._open.discard(connection)
-        if connection in self._standing:
-            self._standing.remove(connection)
+        if connection in self._connections:  # else its end came before it was taken in
+            self._connections.remove(connection)

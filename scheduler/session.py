@@ -95,10 +95,8 @@ class Session(Registration, Questions):
         """The hypernodes, and what jobs ask of them."""
         self.signatures: Signatures
         self.loose: Loose | None = None
-        self.passed_over: frozenset[str] = frozenset()
-        """Jobs that sleep and were not visited in this session: what they were told is among the fit errors."""
         self._asleep: frozenset[str] = frozenset()
-        """The same with those that fell asleep after a visit in this session."""
+        """Jobs that sleep, those too that fell asleep after a visit in this session."""
         self._visited: set[str] = set()
         self._stirred: set[str] = set()
         """Jobs that sleep, of whose pods another action found out something."""
@@ -156,9 +154,13 @@ class Session(Registration, Questions):
         """Take note of which jobs were visited and which sleep, and of what these were told."""
         self._visited.update(visited)
         self._asleep = frozenset(self.memory.dormancy)
-        self.passed_over = self._asleep - self._visited
         for job_id, errors in self.memory.dormancy.errors():
             self.fit_errors.setdefault(job_id, errors)
+
+    @property
+    def passed_over(self) -> frozenset[str]:
+        """Jobs that sleep and were not visited in this session: what they were told is among the fit errors."""
+        return self._asleep - self._visited
 
     def takes_part(self, job: Job) -> bool:
         """Whether a job has a PodGroup and an existing queue."""

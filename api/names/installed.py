@@ -50,6 +50,12 @@ class Secret:
     UFM_PASSWORD: Final = "password"  # noqa: S105  # the name of a key
 
 
+class Service:
+    """Services of a default installation."""
+
+    SCHEDULER: Final = "volcano-scheduler-service"
+
+
 class Lease:
     """Leases of the processes; a scheduler's is called like the scheduler."""
 

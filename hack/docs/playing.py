@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from cluster.processes import wait_until
 from hack.docs.masking import is_same
 from hack.docs.pages import Command, steps
 from hack.docs.pages import File as ShownFile
@@ -47,13 +47,19 @@ def play(text: str, folder: Path, environment: Mapping[str, str], *, patience: f
         if isinstance(step, ShownFile):
             (folder / step.name).write_text(step.text)
             continue
-        until = time.monotonic() + patience
-        while True:
-            answer = Answer(step, run(step.text, folder, environment))
-            if answer.is_as_shown or not step.text.startswith(LOOKS) or time.monotonic() > until:
-                break
-            time.sleep(PAUSE)
-        yield answer
+        yield answer(step, folder, environment, patience)
+
+
+def answer(command: Command, folder: Path, environment: Mapping[str, str], patience: float) -> Answer:
+    """What a command prints in the end: one that only looks is repeated until that is what the page shows."""
+    answers: list[Answer] = []
+
+    def is_answered() -> bool:
+        answers.append(Answer(command, run(command.text, folder, environment)))
+        return answers[-1].is_as_shown or not command.text.startswith(LOOKS)
+
+    wait_until(is_answered, patience, PAUSE)
+    return answers[-1]
 
 
 def run(command: str, folder: Path, environment: Mapping[str, str]) -> str:

@@ -7,10 +7,10 @@ import os
 import shutil
 import subprocess
 import sys
-import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from api import names
 from cluster import ControlPlane, NodePool
 from cluster.binaries import Binaries
 from cluster.ports import choose
@@ -18,11 +18,13 @@ from cluster.processes import wait_until
 from cluster.versions import DEFAULT_KUBERNETES
 from hack.deploy import rendering
 from hack.deploy.kubectl import Kubectl, load
+from hack.health import is_ready
 
 ROOT = Path(__file__).resolve().parents[2]
-CONFIGURATION = "volcano-scheduler.conf"
+CONFIGURATION = names.ConfigKey.SCHEDULER
 """In the reader's folder, where a page may put another one: the scheduler takes it up."""
-NAMESPACE = "volcano-system"
+NAMESPACE = names.DEFAULT_NAMESPACE
+QUEUES = "/apis/scheduling.volcano.sh/v1beta1/queues"
 INSTALLED = ("Namespace", "CustomResourceDefinition", "ClusterRole", "Role", "ConfigMap")
 """Of an installation, what takes effect without its pods."""
 LEFT = (
@@ -33,7 +35,7 @@ LEFT = (
     ),
 )  # fmt: skip
 """What pages leave behind: first those that make others."""
-KEPT = ("root", "default")
+KEPT = (names.ROOT_QUEUE, names.DEFAULT_QUEUE)
 PATIENCE = 60.0
 STOP_SECONDS = 45.0
 
@@ -47,6 +49,7 @@ class System:
 
     def __init__(self, plane: ControlPlane, folder: Path) -> None:
         self._plane, self._logs = plane, folder / "logs"
+        self._kubectl = Kubectl(str(plane.kubeconfig))
         self.folder, self._tools = folder / "reader", folder / "bin"
         for made in (self._logs, self.folder, self._tools):
             made.mkdir()
@@ -63,10 +66,9 @@ class System:
         """Everything up and ready. Raises NotReady."""
         self._tools.joinpath("kubectl").symlink_to(Binaries(DEFAULT_KUBERNETES, print).find("kubectl"))
         objects = [found for found in rendering.render("dev") if found["kind"] in INSTALLED]
-        kubectl = Kubectl(str(self._plane.kubeconfig))
         for kinds in (INSTALLED[:2], INSTALLED[2:]):
             chosen = [found for found in objects if found["kind"] in kinds]
-            kubectl.run("apply", "--server-side", "--filename=-", objects=chosen)
+            self._kubectl.run("apply", "--server-side", "--filename=-", objects=chosen)
         self.reset_configuration()
         self._start_webhooks()
         self._start("controllers", self._health[1])
@@ -79,7 +81,7 @@ class System:
     def _start_webhooks(self) -> None:
         self._start(
             "webhooks", self._health[0], f"--port={self._webhooks}", f"--webhook-namespace={NAMESPACE}",
-            "--webhook-service-name=localhost", "--tls-secret-name=volcano-admission-secret",
+            "--webhook-service-name=localhost", f"--tls-secret-name={names.Secret.ADMISSION}",
         )  # fmt: skip
         documents = load((ROOT / "config" / "webhooks" / "manifests.yaml").read_text())
         self._plane.apply_webhooks(documents, f"https://localhost:{self._webhooks}", b"")
@@ -94,7 +96,7 @@ class System:
             self._processes.append(subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log))
 
     def _is_queue_open(self) -> bool:
-        queues = self._plane.api.items("/apis/scheduling.volcano.sh/v1beta1/queues")
+        queues = self._plane.api.items(QUEUES)
         return {queue["metadata"]["name"] for queue in queues if _state(queue) == "Open"} >= set(KEPT)
 
     def _await(self, holds: Callable[[], bool], otherwise: str) -> None:
@@ -108,12 +110,11 @@ class System:
 
     def tidy(self) -> None:
         """Take away what a page left. Raises NotReady, DeployError."""
-        kubectl = Kubectl(str(self._plane.kubeconfig))
         for kinds in LEFT:
-            kubectl.run(
+            self._kubectl.run(
                 "delete", ",".join(kinds), "--all", "--namespace=default", "--wait=true", f"--timeout={PATIENCE:.0f}s"
             )
-        kubectl.run("delete", "rolebindings", "--all", f"--namespace={NAMESPACE}")
+        self._kubectl.run("delete", "rolebindings", "--all", f"--namespace={NAMESPACE}")
         self._await(lambda: not self._plane.api.items("/api/v1/namespaces/default/pods"), "pods stay")
         for _ in range(2):  # a queue with children stays at first
             self._delete_queues()
@@ -122,11 +123,9 @@ class System:
         self.reset_configuration()
 
     def _delete_queues(self) -> None:
-        queues = "/apis/scheduling.volcano.sh/v1beta1/queues"
-        kubectl = Kubectl(str(self._plane.kubeconfig))
-        for queue in self._plane.api.items(queues):
+        for queue in self._plane.api.items(QUEUES):
             if (name := queue["metadata"]["name"]) not in KEPT:
-                kubectl.attempt("delete", "queues.scheduling.volcano.sh", name, "--wait=true")
+                self._kubectl.attempt("delete", "queues.scheduling.volcano.sh", name, "--wait=true")
 
     def end(self) -> None:
         """End the processes, newest first."""
@@ -141,15 +140,6 @@ class System:
 
 def _state(queue: dict[str, dict[str, object]]) -> object:
     return queue.get("status", {}).get("state")
-
-
-def is_ready(port: int) -> bool:
-    """Whether a process of ours says on its health port that it is ready."""
-    try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=5) as answer:
-            return bool(answer.status == 200)
-    except OSError:
-        return False
 
 
 @contextlib.contextmanager

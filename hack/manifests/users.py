@@ -17,7 +17,7 @@ _KNOWN_NAMES = {"batch.v1alpha1.Job": "vcjob"}
 _FURTHER = {"batch.v1alpha1.Job": (Rule("bus.volcano.sh", ("commands",), ("create", "get", "list")),)}
 """What editors of a kind need beside it: vcctl suspends and resumes jobs by commands."""
 _EXPLAIN = (
-    Rule("", ("services/proxy",), ("get",), ("volcano-scheduler-service:8080",)),
+    Rule("", ("services/proxy",), ("get",), (f"{names.Service.SCHEDULER}:8080",)),
     Rule("", ("pods",), ("get", "list")),
     Rule("", ("pods/proxy",), ("get",)),
 )

@@ -56,20 +56,7 @@ class Preemption:
         while waiting and not session.expired():
             job = waiting.pop()
             with session.nominations.lifted(job.id):
-                self._serve(queue, job, Pool(givers, without=job.id))
-
-    def _serve(self, queue: Queue, job: Job, pool: Pool) -> None:
-        """Place the tasks of a job at the cost of other jobs of the queue, if that makes it whole."""
-        session = self.session
-        self.relief.begin()
-        statement = session.statement()
-        for task in waiting_tasks(session, job):
-            if not session.job_starving(job):
-                break
-            if not self.relief.place(task, queue, statement, pool) and session.nominations.is_being_cleared(task):
-                # Its victims are still leaving: nobody else goes before it is known what that is good for.
-                break
-        settle(session, job, statement, Kind.PREEMPT)
+                self.relief.serve(job, queue, Pool(givers, without=job.id))
 
     def _within_job(self, queue: Queue, job: Job) -> None:
         """Place tasks of a job at the cost of others of the same job; the first that fails ends its turn."""

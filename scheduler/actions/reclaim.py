@@ -6,18 +6,17 @@ As in preempt nothing is evicted before the placement is proved, and nobody leav
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from scheduler.contract.contexts import Kind
 from scheduler.evicting.relief import Relief
-from scheduler.evicting.settling import settle, starving_jobs, waiting_tasks
+from scheduler.evicting.settling import starving_jobs
 from scheduler.evicting.victims import Pool, pool_of
 from scheduler.fairness.ordering import RankedQueue
 
 if TYPE_CHECKING:
     from scheduler.session import Session
-    from scheduler.state.job import Job
-    from scheduler.state.queue import Queue
 
 
 def reclaim(session: Session) -> None:
@@ -35,19 +34,4 @@ def reclaim(session: Session) -> None:
         while waiting and not session.expired():
             job = waiting.pop()
             with session.nominations.lifted(job.id):
-                _serve(session, relief, queue, job, pool)
-
-
-def _serve(session: Session, relief: Relief, queue: Queue, job: Job, pool: Pool) -> None:
-    """Place the tasks of a job at the cost of other queues, if that makes it whole."""
-    relief.begin()
-    statement = session.statement()
-    for task in waiting_tasks(session, job):
-        if not session.job_starving(job):
-            break
-        if not session.preemptive(queue, task):
-            continue
-        if not relief.place(task, queue, statement, pool) and session.nominations.is_being_cleared(task):
-            # Its victims are still leaving: nobody else goes before it is known what that is good for.
-            break
-    settle(session, job, statement, Kind.RECLAIM)
+                relief.serve(job, queue, pool, partial(session.preemptive, queue))

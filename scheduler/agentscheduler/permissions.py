@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from runtime.rbac import READ, Rule
-from scheduler.cache import shards
+from runtime.rbac import Rule
+from scheduler.cache import feed, shards
 
 RULES = (
-    Rule(
-        "",
-        ("namespaces", "nodes", "persistentvolumeclaims", "pods", "replicationcontrollers", "services"),
-        READ,
-    ),
-    Rule("apps", ("replicasets", "statefulsets"), READ),
-    Rule("shard.volcano.sh", ("nodeshards",), READ),
+    *feed.POD_RULES,
     Rule("", ("pods/binding",), ("create",)),
     Rule("", ("pods/status",), ("patch",)),
     *shards.RULES,

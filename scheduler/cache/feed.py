@@ -28,16 +28,20 @@ from runtime.rbac import READ, Rule
 from runtime.resource import Resource
 from scheduler.cache.selection import Selection
 
-RULES = (
+POD_RULES = (
     Rule(
         "",
         ("namespaces", "nodes", "persistentvolumeclaims", "pods", "replicationcontrollers", "services"),
         READ,
     ),
     Rule("apps", ("replicasets", "statefulsets"), READ),
+    Rule("shard.volcano.sh", ("nodeshards",), READ),
+)
+"""To see nodes, and pods each by itself."""
+RULES = (
+    *POD_RULES,
     Rule("scheduling.k8s.io", ("priorityclasses",), READ),
     Rule("scheduling.volcano.sh", ("podgroups", "queues"), READ),
-    Rule("shard.volcano.sh", ("nodeshards",), READ),
     Rule("topology.volcano.sh", ("hypernodes",), READ),
 )
 

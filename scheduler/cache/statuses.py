@@ -14,12 +14,12 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from scheduler.reporting.messages import PATIENCE
+
 if TYPE_CHECKING:
     from scheduler.reporting.outcome import JobOutcome, TaskOutcome
 
 _NUMBER = re.compile(r"\d+")
-PATIENCE = 30.0
-"""Seconds between two messages that differ only in their numbers."""
 BREATH = 1.0
 """Seconds between two statuses of one phase."""
 

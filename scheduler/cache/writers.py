@@ -104,7 +104,7 @@ class Writers:
                 workers.create_task(self._work(self._others, _call))
 
     async def drain(self) -> None:
-        """Wait until everything submitted is written, also what was to be written later."""
+        """Wait until everything submitted is written, also statuses of groups that were to wait a while."""
         for found in tuple(self._offered.values()):
             if isinstance(found, JobOutcome):
                 self._tell_group(found, at_once=True)

@@ -101,7 +101,7 @@ class Guarded:
         """`kinds` are those that an answer may be of; by default they follow from the failing `answer`."""
         self.function = function
         self.answer = answer
-        self.kinds = _kinds_like(answer) if kinds is None else kinds
+        self.kinds = _KINDS.get(type(answer), ()) if kinds is None else kinds
         self.plugin = plugin
         self.point = point
         self.failures = 0
@@ -129,19 +129,14 @@ class Guarded:
 
 
 _NUMBERS = (int, float, np.number, np.bool_)
-_KINDS: tuple[tuple[type, tuple[type, ...]], ...] = (
-    (bool, ()),
-    (int, _NUMBERS),
-    (float, _NUMBERS),
-    (str, (str, type(None))),
-    (tuple, (Iterable, type(None))),
-    (dict, (Mapping,)),
-)
+_KINDS: Mapping[type, tuple[type, ...]] = {
+    int: _NUMBERS,
+    float: _NUMBERS,
+    str: (str, type(None)),
+    tuple: (Iterable, type(None)),
+    dict: (Mapping,),
+}
 """By kind of a failing answer what others may be. For yes and no anything serves, as in any condition."""
-
-
-def _kinds_like(answer: Any) -> tuple[type, ...]:
-    return next((kinds for kind, kinds in _KINDS if isinstance(answer, kind)), ())
 
 
 def _told(kinds: tuple[type, ...]) -> str:

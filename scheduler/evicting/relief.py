@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from api import names
 from scheduler.contract.contexts import Kind
 from scheduler.evicting.prospects import Need, Prospects
+from scheduler.evicting.settling import settle, waiting_tasks
 from scheduler.evicting.victims import Clearing, Pool, Victims
 from scheduler.placing.placement import choose
 from scheduler.state.status import Status
@@ -56,6 +57,23 @@ class Relief:
         self._ranked = not reclaims
         self._rehearsal = rehearsal
         self._hopeless: set[tuple[int, int, str]] = set()
+
+    def serve(self, job: Job, queue: Queue, pool: Pool, may: Callable[[Task], bool] = lambda _: True) -> None:
+        """Place those tasks of a job that may, at the cost of jobs of the pool, if that makes the job whole."""
+        session = self.session
+        self.begin()
+        statement = session.statement()
+        for task in waiting_tasks(session, job):
+            if not session.job_starving(job):
+                break
+            if (
+                may(task)
+                and not self.place(task, queue, statement, pool)
+                and session.nominations.is_being_cleared(task)
+            ):
+                # Its victims are still leaving: nobody else goes before it is known what that is good for.
+                break
+        settle(session, job, statement, self.kind)
 
     def begin(self) -> None:
         """Another job is served, or the state changed: what was hopeless may no longer be."""

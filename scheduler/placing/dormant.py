@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from scheduler.gates import asks_for_admission
 from scheduler.placing.verdicts import Verdicts
+from scheduler.reporting.messages import PATIENCE
 from scheduler.state.status import Status
 
 if TYPE_CHECKING:
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from scheduler.state.job import Job
     from scheduler.state.task import Task
 
-PATIENCE = 30.0
-"""Seconds after which a job is told anew when its reason differs in numbers only."""
 _MIN_FOLLOWED, _FOLLOWED_CELLS = 64, 2_560_000
 """How many templates are followed: at least, and in numbers a node times templates (8 bytes each)."""
 

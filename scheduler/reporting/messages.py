@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from scheduler.state.job import Job
     from scheduler.state.task import Task
 
+PATIENCE = 30.0
+"""Seconds between two messages that differ only in their numbers."""
 READY, NOT_READY = "pod group is ready", "pod group is not ready"
 ALL_UNAVAILABLE = "all nodes are unavailable"
 _STANDING = (Status.BOUND, Status.BINDING, Status.RUNNING)

@@ -14,7 +14,6 @@ import socket
 import subprocess
 import sys
 import tomllib
-import urllib.request
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ import yaml
 
 from cluster import ControlPlane
 from cluster.pki import Files
+from hack import health
 
 ROOT = Path(__file__).resolve().parents[2]
 SYSTEM = "volcano-system"
@@ -54,11 +54,7 @@ class Process:
     @property
     def is_ready(self) -> bool:
         assert self._process.poll() is None, self.log.read_text()
-        try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.health}/readyz", timeout=5) as answer:
-                return bool(answer.status == 200)
-        except OSError:
-            return False
+        return health.is_ready(self.health)
 
     def end(self) -> int:
         self._process.send_signal(signal.SIGTERM)

@@ -7,7 +7,6 @@ back at the end, since other tests share it.
 
 from __future__ import annotations
 
-import http.client
 import os
 import shutil
 import socket
@@ -24,6 +23,7 @@ import yaml
 from cluster import ControlPlane
 from cluster.binaries import Binaries
 from cluster.processes import wait_until
+from hack.health import is_ready
 
 ROOT = Path(__file__).resolve().parents[2]
 PARTS = (
@@ -238,17 +238,6 @@ def refused(tree: Tree, create: tuple[str, ...], given: str) -> bool:
         [tree.kubectl, *create], env=tree.env, input=given, capture_output=True, text=True, check=False
     )
     return "denied the request" in done.stderr
-
-
-def is_ready(port: int) -> bool:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
-    try:
-        connection.request("GET", "/readyz")
-        return connection.getresponse().status == http.HTTPStatus.OK
-    except OSError:
-        return False
-    finally:
-        connection.close()
 
 
 def free_port() -> int:

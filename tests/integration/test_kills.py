@@ -6,7 +6,6 @@ Each run kills one component three times at random moments and starts it again a
 
 from __future__ import annotations
 
-import http.client
 import random
 import subprocess
 import sys
@@ -23,6 +22,7 @@ import yaml
 from cluster import ControlPlane
 from cluster.ports import choose
 from cluster.processes import wait_until
+from hack.health import is_ready
 from tests.integration.conftest import ROOT
 
 PATIENCE = 90.0
@@ -110,17 +110,6 @@ class System:
     def pods(self) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = self.api.get(f"/api/v1/namespaces/{self.namespace}/pods")["items"]
         return found
-
-
-def is_ready(port: int) -> bool:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
-    try:
-        connection.request("GET", "/readyz")
-        return connection.getresponse().status == http.HTTPStatus.OK
-    except OSError:
-        return False
-    finally:
-        connection.close()
 
 
 class Census:

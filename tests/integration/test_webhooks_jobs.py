@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import http.client
 import json
 import os
 import secrets
@@ -21,6 +20,7 @@ import yaml
 
 from cluster import ControlPlane
 from cluster.processes import wait_until
+from hack.health import is_ready
 from runtime.errors import ApiError, NotFound
 from runtime.kubeconfig import load
 from runtime.transport_sync import SyncTransport
@@ -80,17 +80,6 @@ class Manager:
     def end(self) -> None:
         self.process.kill()
         self.process.wait()
-
-
-def is_ready(port: int) -> bool:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
-    try:
-        connection.request("GET", "/readyz")
-        return connection.getresponse().status == http.HTTPStatus.OK
-    except OSError:
-        return False
-    finally:
-        connection.close()
 
 
 def configurations() -> list[Json]:

@@ -22,7 +22,7 @@ WRITTEN = sorted(
 )
 COMPONENTS = ("agent", "cli", "cluster", "controllers", "scheduler", "webhooks")
 _LINK = re.compile(r"\]\((?!https?:)(?P<path>[^)#]*)(?:#(?P<anchor>[^)]*))?\)")
-_MACHINE = re.compile(r"/work/|(?<!~)/\.cache/|/tmp/(docs|pytest|tmp)")
+_MACHINE = re.compile(rf"{re.escape(str(ROOT.parent).rstrip('/'))}/|(?<!~)/\.cache/|/tmp/(docs|pytest|tmp)")
 _PLAYED = re.compile(r"^```console run\n.*?^```$", re.MULTILINE | re.DOTALL)
 _FILE = re.compile(r"`([a-z_/]+(?:\.py|/))`")
 

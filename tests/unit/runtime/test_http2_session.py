@@ -135,7 +135,7 @@ def test_an_answer_is_put_together(received: bytes, expected: tuple[int, bytes])
     found = outcome(session, exchange)
     assert isinstance(found, HttpAnswer)
     assert (found.status, found.body) == expected
-    assert not session.is_busy
+    assert session.load == 0
 
 
 def test_answers_come_in_any_order() -> None:
@@ -291,7 +291,7 @@ def test_an_end_that_the_server_announces_lets_its_last_streams_go_on() -> None:
     assert not session.takes_more
     session.feed(answer(1, b"done"))
     assert told([first])[0][3] == b"done"  # type: ignore[misc]
-    assert not session.is_busy
+    assert session.load == 0
 
 
 @pytest.mark.parametrize(
@@ -312,7 +312,7 @@ def test_at_the_end_of_the_connection_only_what_never_began_is_unprocessed() -> 
     session.end(EOFError())
     assert [type(e.outcome) for e in session.finished] == [Broken, Unprocessed]
     assert not session.takes_more
-    assert not session.is_busy
+    assert session.load == 0
 
 
 def test_when_the_numbers_run_out_the_connection_takes_no_more() -> None:

@@ -30,6 +30,13 @@ def pair_of(pair: Pair) -> KeyPair:
     return KeyPair(data(pair.certificate), data(pair.key))
 
 
+def of_files(folder: Path, clock: Clock) -> Tls:
+    """Whose key pair stands in files that may be replaced."""
+    certificate, key = USER.write(folder, "user")
+    pair = KeyPair(Pem("c", path=certificate), Pem("k", path=key))
+    return Tls(ca=data(CA.pem), key_pair=lambda: pair, clock=clock)
+
+
 def test_a_given_authority_is_the_only_one_trusted() -> None:
     context = Tls(ca=data(CA.pem)).context()
     assert len(context.get_ca_certs()) == 1
@@ -67,9 +74,7 @@ def test_the_context_is_kept_while_nothing_changes(tmp_path: Path) -> None:
 
 def test_a_replaced_file_is_noticed_within_ten_seconds(tmp_path: Path) -> None:
     clock = Clock()
-    certificate, key = USER.write(tmp_path, "user")
-    pair = KeyPair(Pem("c", path=certificate), Pem("k", path=key))
-    tls = Tls(ca=data(CA.pem), key_pair=lambda: pair, clock=clock)
+    tls = of_files(tmp_path, clock)
     old = tls.context()
     CA.issue("user").write(tmp_path, "user")
     clock.now = 9.9
@@ -80,9 +85,7 @@ def test_a_replaced_file_is_noticed_within_ten_seconds(tmp_path: Path) -> None:
 
 def test_the_context_that_offers_http_2_changes_with_the_other_one(tmp_path: Path) -> None:
     clock = Clock()
-    certificate, key = USER.write(tmp_path, "user")
-    pair = KeyPair(Pem("c", path=certificate), Pem("k", path=key))
-    tls = Tls(ca=data(CA.pem), key_pair=lambda: pair, clock=clock)
+    tls = of_files(tmp_path, clock)
     first = tls.multiplexed()
     assert first is not tls.context()
     assert (first.verify_mode, first.check_hostname) == (ssl.CERT_REQUIRED, True)
@@ -96,11 +99,9 @@ def test_the_context_that_offers_http_2_changes_with_the_other_one(tmp_path: Pat
 
 def test_no_context_that_offers_http_2_is_made_of_half_a_certificate(tmp_path: Path) -> None:
     clock = Clock()
-    certificate, key = USER.write(tmp_path, "user")
-    pair = KeyPair(Pem("c", path=certificate), Pem("k", path=key))
-    tls = Tls(ca=data(CA.pem), key_pair=lambda: pair, clock=clock)
+    tls = of_files(tmp_path, clock)
     tls.context()
-    certificate.write_bytes(b"half")
+    (tmp_path / "user.crt").write_bytes(b"half")
     with pytest.raises(ConfigError):
         tls.multiplexed()
     USER.write(tmp_path, "user")

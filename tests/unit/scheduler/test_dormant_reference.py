@@ -20,7 +20,8 @@ from scheduler.explain.explain import explain
 from scheduler.explain.opening import opened
 from scheduler.explain.shared import Shared
 from scheduler.memory import Memory
-from scheduler.placing.dormant import PATIENCE, Dormancy
+from scheduler.placing.dormant import Dormancy
+from scheduler.reporting.messages import PATIENCE
 from tests.unit.scheduler import changing
 from tests.unit.scheduler.build import World, memory_of
 

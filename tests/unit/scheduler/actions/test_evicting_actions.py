@@ -13,35 +13,19 @@ from scheduler.contract.decisions import Bind, Evict
 from scheduler.cycle import Result, run_cycle
 from scheduler.memory import Memory
 from scheduler.state.status import Status
-from scheduler.state.task import Shape, Task
-from tests.unit.scheduler.build import World, memory_of, shape
+from scheduler.state.task import Task
+from tests.unit.scheduler import life
+from tests.unit.scheduler.build import World, memory_of
 from tests.unit.scheduler.evictions import evicted, victim_job
-
-CHART = """
-actions: "enqueue, allocate, {actions}, backfill"
-tiers:
-- plugins:
-  - name: priority
-  - name: gang
-    enablePreemptable: {gang}
-  - name: conformance
-- plugins:
-  - name: overcommit
-  - name: drf
-    enablePreemptable: false
-  - name: predicates
-  - name: proportion
-  - name: nodeorder
-  - name: binpack
-"""
+from tests.unit.scheduler.life import pod
 
 
-def pod(cpu: float) -> Shape:
-    return shape(cpu * 1000.0, 0.0)
+def text_of(actions: str, gang: str) -> str:
+    return life.chart(f"enqueue, allocate, {actions}, backfill", gang=f"enablePreemptable: {gang}")
 
 
 def chart(world: World, actions: str, *, gang: str = "false") -> Memory:
-    return memory_of(world.cluster, CHART.format(actions=actions, gang=gang))
+    return memory_of(world.cluster, text_of(actions, gang))
 
 
 def step(world: World, memory: Memory, number: int) -> Result:
@@ -71,9 +55,7 @@ def test_between_two_pods_of_a_job_the_one_of_less_priority_goes(switch: str, ex
     world.node("n0", cpu=6000.0)
     victim_job(world, "low", {"n0": 2}, each=pod(3), priority=100, task_priority=lambda ordinal: 1000 * ordinal)
     world.gang("high", [("w", 1, pod(3))], priority=1000)
-    text = CHART.format(actions="preempt", gang="false").replace(
-        "name: priority", f"name: priority\n    enablePreemptable: {switch}"
-    )
+    text = text_of("preempt", "false").replace("name: priority", f"name: priority\n    enablePreemptable: {switch}")
     if switch == "false":
         text = text.replace("name: conformance", "name: conformance\n    enablePreemptable: false")
     assert evicted(run_cycle(world.cluster, memory_of(world.cluster, text), ACTIONS, uid="s", now=0.0)) == expected

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from scheduler.cache.statuses import PATIENCE, GroupStatus, GroupStatuses, Offer, TaskStatuses
+from scheduler.cache.statuses import GroupStatus, GroupStatuses, Offer, TaskStatuses
+from scheduler.reporting.messages import PATIENCE
 from scheduler.reporting.outcome import TaskOutcome
 from scheduler.state.task import Task
 from tests.unit.scheduler.build import shape
