@@ -20,6 +20,7 @@ import re
 import signal
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -262,15 +263,33 @@ def test_what_must_hold_holds_whatever_happens(chaos: Chaos) -> None:
     assert not chaos.watcher.violations
     assert settled, [(group["metadata"]["name"], group.get("status")) for group in chaos.groups()]
 
+    assert wait_until(lambda: is_all_told(chaos), SETTLE), "writes don't come to an end"
     before = writes(chaos.plane)
     threading.Event().wait(QUIET)
     assert writes(chaos.plane) == before, "something is written although nothing happens"
 
 
+def is_all_told(chaos: Chaos) -> bool:
+    """Each group's and queue's numbers are those of its pods, which are written a period late at most, and events are out."""
+    before = writes(chaos.plane)
+    threading.Event().wait(2.0)
+    counts = Counter((group_of(pod), pod["status"].get("phase")) for pod in chaos.pods())
+    are_true = all(
+        group.get("status", {}).get(phase.lower(), 0) == counts[group["metadata"]["name"], phase]
+        for group in chaos.groups()
+        for phase in ("Running", "Succeeded", "Failed")
+    )
+    return are_true and writes(chaos.plane) == before
+
+
+def group_of(pod: dict[str, Any]) -> str:
+    return str(pod["metadata"]["annotations"]["scheduling.k8s.io/group-name"])
+
+
 def is_settled(chaos: Chaos) -> bool:
     """Each group that waits says why, and the pods of no other one wait."""
     waiting = {
-        pod["metadata"]["annotations"]["scheduling.k8s.io/group-name"]
+        group_of(pod)
         for pod in chaos.pods()
         if not pod["spec"].get("nodeName") and not pod["metadata"].get("deletionTimestamp")
     }
@@ -279,11 +298,7 @@ def is_settled(chaos: Chaos) -> bool:
         for pod in chaos.pods()
     )
     told = {group["metadata"]["name"] for group in chaos.groups() if conditions(group)}
-    bound = {
-        pod["metadata"]["annotations"]["scheduling.k8s.io/group-name"]
-        for pod in chaos.pods()
-        if pod["spec"].get("nodeName")
-    }
+    bound = {group_of(pod) for pod in chaos.pods() if pod["spec"].get("nodeName")}
     return not running and waiting <= told | bound
 
 
