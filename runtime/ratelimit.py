@@ -2,7 +2,8 @@
 Who may send next: QPS and burst, the number of requests in flight, and priorities among those that wait.
 
 Without the bound on requests in flight a burst of events would fill all connections, and a bind would wait
-behind them in the connection pool, where nobody asks for its priority.
+behind them in the connection pool, where nobody asks for its priority. Nor would it help a bind that an event waited
+only for binds that are under way: between two gangs there are none for a moment, and the server is as busy as before.
 """
 
 from __future__ import annotations
@@ -49,11 +50,40 @@ class TokenBucket:
         self._then = now
 
 
+class Rush:
+    """Whether requests come thick and fast, so that events had better wait. Time is handed in, in seconds."""
+
+    MANY = 16
+    """So many requests within WINDOW are a rush."""
+    WINDOW = 0.5
+    """A rush is over after so many seconds without having been one."""
+    LONGEST = 20.0
+    """For so many seconds events wait; then they go on whatever else there is to do."""
+
+    def __init__(self) -> None:
+        self._latest: deque[float] = deque(maxlen=self.MANY)
+        self._since = self._last = float("-inf")
+
+    def note(self, now: float) -> None:
+        """A request that no event may be in the way of."""
+        latest = self._latest
+        latest.append(now)
+        if len(latest) == self.MANY and now - latest[0] <= self.WINDOW:
+            if now - self._last > self.WINDOW:
+                self._since = now
+            self._last = now
+
+    def pause(self, now: float) -> float:
+        """Seconds after which an event may ask again; 0 when it may go."""
+        return max(0.0, min(self._last + self.WINDOW, self._since + self.LONGEST) - now)
+
+
 class Gate:
     """
     Lets requests through by priority, first come first served within one; of one event loop.
 
-    `qps` <= 0 and `in_flight` <= 0 mean no bound. Time is that of the event loop.
+    Events wait for the end of a rush of other requests, too. `qps` <= 0 and `in_flight` <= 0 mean no bound. Time is that
+    of the event loop.
     """
 
     def __init__(self, *, qps: float = 0.0, burst: int = 0, in_flight: int = 0) -> None:
@@ -64,6 +94,7 @@ class Gate:
         self._queues: list[deque[tuple[asyncio.Future[None], bool]]] = [deque() for _ in Priority]
         self._waiting = 0
         self._timer: asyncio.TimerHandle | None = None
+        self._rush = Rush()
 
     @property
     def waiting(self) -> int:
@@ -73,7 +104,14 @@ class Gate:
     async def enter(self, priority: Priority, *, slot: bool = True) -> None:
         """Wait for one's turn. With `slot` it counts as in flight until `leave`; streams go without."""
         loop = asyncio.get_running_loop()
-        if not self._waiting and self._admit(loop, slot=slot):
+        now = loop.time()
+        if priority == Priority.EVENT:
+            while (pause := self._rush.pause(now)) > 0:
+                await asyncio.sleep(pause)
+                now = loop.time()
+        else:
+            self._rush.note(now)
+        if not self._waiting and self._admit(now, slot=slot):
             return
         turn: asyncio.Future[None] = loop.create_future()
         self._queues[priority].append((turn, slot))
@@ -92,37 +130,38 @@ class Gate:
         if self._waiting:
             self._serve()
 
-    def _admit(self, loop: asyncio.AbstractEventLoop, *, slot: bool) -> bool:
+    def _admit(self, now: float, *, slot: bool) -> bool:
         if slot and self._free == 0:
             return False
-        if self._qps > 0 and not self._tokens(loop).take(loop.time()):
+        if self._qps > 0 and not self._tokens(now).take(now):
             return False
         if slot and self._free is not None:
             self._free -= 1
         return True
 
-    def _tokens(self, loop: asyncio.AbstractEventLoop) -> TokenBucket:
+    def _tokens(self, now: float) -> TokenBucket:
         if self._bucket is None:
-            self._bucket = TokenBucket(self._qps, self._burst, loop.time())
+            self._bucket = TokenBucket(self._qps, self._burst, now)
         return self._bucket
 
     def _serve(self) -> None:
         """Admit as many of those waiting as may go, the most urgent first."""
         loop = asyncio.get_running_loop()
+        now = loop.time()  # one for all: a token that came between two looks would be waited for in vain
         for queue in reversed(self._queues):
             while queue:
                 turn, slot = queue[0]
                 if not turn.done():
-                    if not self._admit(loop, slot=slot):
-                        self._arm(loop)
+                    if not self._admit(now, slot=slot):
+                        self._arm(loop, now)
                         return
                     turn.set_result(None)
                     self._waiting -= 1
                 queue.popleft()
 
-    def _arm(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _arm(self, loop: asyncio.AbstractEventLoop, now: float) -> None:
         """Wake up when the next token is due. A missing slot needs no timer: `leave` serves."""
-        if self._timer is None and self._qps > 0 and (pause := self._tokens(loop).wait(loop.time())) > 0:
+        if self._timer is None and self._qps > 0 and (pause := self._tokens(now).wait(now)) > 0:
             self._timer = loop.call_later(pause, self._tick)
 
     def _tick(self) -> None:

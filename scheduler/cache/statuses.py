@@ -3,8 +3,9 @@ What PodGroups and pods were last told, and what is still to be told them.
 
 A status is written only when it differs from the last one; what waits for the writers is replaced by what is newer,
 but no phase is skipped: watchers see each in turn. Within a phase the last write must be a second old: while pods of
-a gang are made and bound, its counts and reasons change with each of them. A message that differs only in its numbers
-waits until the last one is half a minute old.
+a gang are made and bound, its counts and reasons change with each of them. That a gang has got its nodes waits a second
+as well: its next phase, once its pods are bound, says more. A message that differs only in its numbers waits until the
+last one is half a minute old.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from scheduler.reporting.messages import PATIENCE
+from scheduler.reporting.outcome import GANG_READY
 
 if TYPE_CHECKING:
     from scheduler.reporting.outcome import JobOutcome, TaskOutcome
@@ -93,6 +95,8 @@ class GroupStatuses:
     def __init__(self) -> None:
         self._told: dict[str, _Told] = {}
         self._waiting: dict[str, deque[GroupStatus]] = {}
+        self._placed: dict[str, float] = {}
+        """Since when gangs have their nodes and have not been told."""
 
     def offer(self, uid: str, status: GroupStatus, now: float, *, at_once: bool = False) -> Offer:
         """Take in a status. `now` in seconds; `at_once` when there will be no other time."""
@@ -107,16 +111,22 @@ class GroupStatuses:
         if told is not None:
             if told.status == status:
                 return Offer()
-            pause = self._pause(told, status, now)
+            pause = self._pause(uid, told, status, now)
             if pause and not at_once:
                 return Offer(wait=pause)
+        self._placed.pop(uid, None)
         self._waiting[uid] = deque((status,))
         return Offer(is_news=True, is_first=True)
 
-    def _pause(self, told: _Told, status: GroupStatus, now: float) -> float:
+    def _pause(self, uid: str, told: _Told, status: GroupStatus, now: float) -> float:
         if told.status.gist == status.gist:
             return _rest(PATIENCE, told.at, now)
-        return _rest(BREATH, told.at, now) if told.status.phase == status.phase else 0.0
+        if told.status.phase != status.phase:
+            return 0.0
+        if status.reason != GANG_READY or told.status.reason == GANG_READY:
+            self._placed.pop(uid, None)
+            return _rest(BREATH, told.at, now)
+        return _rest(BREATH, self._placed.setdefault(uid, now), now)
 
     def next(self, uid: str) -> GroupStatus | None:
         """What to write next for a PodGroup; None when nothing waits."""
@@ -137,6 +147,7 @@ class GroupStatuses:
         """The PodGroup is gone, or what it was told is no longer known."""
         self._told.pop(uid, None)
         self._waiting.pop(uid, None)
+        self._placed.pop(uid, None)
 
     @property
     def owed(self) -> int:

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.ratelimit import Gate, TokenBucket
+from runtime.ratelimit import Gate, Rush, TokenBucket
 from runtime.requests import Priority
 from tests.virtual_time import run_virtually
 
@@ -55,6 +56,41 @@ def test_no_window_sees_more_than_burst_and_rate(qps: float, burst: int, gaps: l
         if (wait := bucket.wait(now)) > 0:
             assert not bucket.take(now)
             assert wait <= 1 / qps + 1e-9
+
+
+def rush(seconds: float, until: float = 0.0) -> Rush:
+    """After requests that came every so many seconds, the last one at `until`."""
+    known = Rush()
+    for number in reversed(range(int(60 / seconds))):
+        known.note(until - number * seconds)
+    return known
+
+
+@pytest.mark.parametrize("seconds", [0.1, 0.04, 0.01])
+def test_requests_that_trickle_or_went_on_for_long_hold_up_no_event(seconds: float) -> None:
+    assert rush(seconds).pause(0.0) == 0.0
+
+
+def test_a_rush_holds_events_up_until_it_is_over_and_for_a_while_at_most() -> None:
+    known = Rush()
+    for number in range(Rush.MANY):
+        assert known.pause(number * 0.01) == 0.0
+        known.note(number * 0.01)
+    assert known.pause(0.15) == pytest.approx(Rush.WINDOW)
+    assert known.pause(0.15 + Rush.WINDOW) == 0.0
+    moments = [0.15 + number * 0.01 for number in range(int(Rush.LONGEST * 100) + 1)]
+    for moment in moments:
+        known.note(moment)
+    assert known.pause(moments[-2]) == pytest.approx(0.01)
+    assert known.pause(moments[-1]) == 0.0
+
+
+def test_after_a_calm_moment_a_rush_is_a_new_one() -> None:
+    known = rush(0.01)
+    assert known.pause(0.0) == 0.0
+    for number in range(Rush.MANY):
+        known.note(1.0 + number * 0.01)
+    assert known.pause(1.15) == pytest.approx(Rush.WINDOW)
 
 
 async def enter_all(gate: Gate, priorities: list[Priority], *, slot: bool = False) -> list[tuple[Priority, float]]:
@@ -216,3 +252,26 @@ async def test_a_long_queue_is_served_without_looking_at_all_of_it() -> None:
     await seconds(100)
     small = min([await seconds(1000) for _ in range(3)])
     assert await seconds(16_000) < 16 * 4 * small + 0.05
+
+
+@pytest.mark.virtual_time
+async def test_an_event_waits_for_the_end_of_a_rush_and_for_nothing_less() -> None:
+    gate, loop = Gate(), asyncio.get_running_loop()
+    began = loop.time()
+    for _ in range(Rush.MANY - 1):
+        await gate.enter(Priority.BIND)
+    await gate.enter(Priority.EVENT)
+    assert loop.time() == began
+    await gate.enter(Priority.BIND)
+    await gate.enter(Priority.EVENT)
+    assert loop.time() == pytest.approx(began + Rush.WINDOW)
+
+
+async def test_a_token_that_comes_between_two_looks_at_the_clock_is_not_missed(monkeypatch: pytest.MonkeyPatch) -> None:
+    loop = asyncio.get_running_loop()
+    looks = itertools.count()
+    monkeypatch.setattr(loop, "time", lambda: time.monotonic() + next(looks) * 0.0004)
+    gate = Gate(qps=1000, burst=1)
+    async with asyncio.timeout(1.0):
+        for _ in range(50):
+            await gate.enter(Priority.DEFAULT)

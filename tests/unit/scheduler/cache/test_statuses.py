@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from scheduler.cache.statuses import GroupStatus, GroupStatuses, Offer, TaskStatuses
 from scheduler.reporting.messages import PATIENCE
-from scheduler.reporting.outcome import TaskOutcome
+from scheduler.reporting.outcome import GANG_READY, TaskOutcome
 from scheduler.state.task import Task
 from tests.unit.scheduler.build import shape
 
@@ -61,6 +61,28 @@ def test_within_a_phase_statuses_keep_a_distance_but_a_phase_waits_for_nothing()
     assert statuses.offer("u", status("Inqueue", "all pods"), 0.25, at_once=True).is_first
     assert told("Inqueue", "a").offer("u", status("Running", "b"), 0.125).is_first
     assert told("Inqueue", "a").offer("u", status("Inqueue", "b"), 1.0).is_first
+
+
+def test_that_a_gang_has_got_its_nodes_waits_for_a_phase_that_says_more() -> None:
+    placed = GroupStatus("Inqueue", condition="Scheduled", reason=GANG_READY)
+    statuses = told("Inqueue", "no pods")
+    assert statuses.offer("u", placed, 10.0) == Offer(wait=1.0)
+    assert statuses.offer("u", placed, 10.75) == Offer(wait=0.25)
+    assert statuses.offer("u", GroupStatus("Running", condition="Scheduled", reason=GANG_READY), 10.75).is_first
+    statuses = told("Inqueue", "no pods")
+    assert statuses.offer("u", placed, 10.0) == Offer(wait=1.0)
+    assert statuses.offer("u", placed, 11.0).is_first
+
+
+def test_a_gang_that_lost_its_nodes_again_is_told_so_and_waits_anew() -> None:
+    placed = GroupStatus("Inqueue", condition="Scheduled", reason=GANG_READY)
+    statuses = told("Inqueue", "no pods")
+    assert statuses.offer("u", placed, 10.0).wait
+    assert statuses.offer("u", status("Inqueue", "no room"), 10.5).is_first
+    found = statuses.next("u")
+    assert found is not None
+    statuses.written("u", found, 10.5)
+    assert statuses.offer("u", placed, 12.0) == Offer(wait=1.0)
 
 
 def test_a_clock_that_is_set_back_keeps_no_message_back() -> None:
