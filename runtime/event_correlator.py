@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Generic, TypeVar
 
 from runtime import timestamps
@@ -175,8 +176,8 @@ class Correlator:
             reason=occurrence.reason,
             message=message,
             source=self._source,
-            first_timestamp=_text(known.first),
-            last_timestamp=_text(occurrence.last),
+            first_timestamp=_text(int(known.first)),
+            last_timestamp=_text(int(occurrence.last)),
             count=known.count,
             reporting_component=self._source.component,
             reporting_instance=self._source.host,
@@ -190,5 +191,7 @@ class Correlator:
         return name[: MAX_NAME - len(suffix)].rstrip(".-") + suffix
 
 
-def _text(moment: float) -> str:
-    return timestamps.format_seconds(datetime.fromtimestamp(moment, UTC))
+@lru_cache(maxsize=16)
+def _text(second: int) -> str:
+    """A moment as events hold it: of a burst of them all have the same few."""
+    return timestamps.format_seconds(datetime.fromtimestamp(second, UTC))

@@ -91,10 +91,26 @@ class Facts:
             if known.status is Status.RELEASING and status_of(new) in EVICTABLE:
                 known.pod = new  # our own eviction is on its way: no pod ceases to be deleted
                 return
+            if known.status is Status.BINDING and self._shows_bind(known, new):
+                self.cluster.confirm(known, new)
+                return
             self._forget(known.uid)
         if old is not None and old.metadata.uid != new.metadata.uid:
             self._forget(old.metadata.uid)
         self.cluster.add_task(self._task(new), new.spec.node_name)
+
+    def _shows_bind(self, known: Task, new: Pod) -> bool:
+        """Whether the pod is on the node that we gave it, and otherwise what it was."""
+        node, old = known.node, known.pod
+        return (
+            node is not None
+            and old is not None
+            and node.name == new.spec.node_name
+            and status_of(new) is Status.BOUND
+            and old.metadata.labels == new.metadata.labels
+            and old.metadata.annotations == new.metadata.annotations
+            and self._shapes.of(new) is known.shape
+        )
 
     def _task(self, pod: Pod) -> Task:
         """The task of a pod. Raises QuantityError when a request can't be read."""

@@ -29,6 +29,7 @@ from scheduler.state.workloads import Workloads
 
 if TYPE_CHECKING:
     from generated.core.v1 import Node as NodeObject
+    from generated.core.v1 import Pod
     from scheduler.state.task import Task
 
 _HOLDS: dict[Status, tuple[int, int, int]] = dict.fromkeys(Status, (1, 0, 0))
@@ -223,6 +224,16 @@ class Cluster:
             effect = task.request.effect(self.dimensions, coefficients(task.status, in_kube=True))
             self.columns.dynamic[:, node.row] += effect
             self.touched.moved.extend((node.row,))
+
+    def confirm(self, task: Task, pod: Pod) -> None:
+        """The server shows a bind of ours: nobody moves, and no total but the counts of the job changes."""
+        self.version += 1
+        job = self.jobs.get(task.job)
+        if job is not None and task.uid in job.tasks:
+            self.changed_jobs.add(job.id)
+            job.enter(task, task.status, -1)
+            job.enter(task, Status.BOUND, 1)
+        task.status, task.pod = Status.BOUND, pod
 
     def remove_task(self, uid: str) -> Task | None:
         """Forget a pod; gives it back, None when it was not known."""

@@ -17,6 +17,7 @@ from scheduler.cache.translate import status_of, task_of
 from scheduler.cycle import run_cycle
 from scheduler.state.cluster import Cluster
 from scheduler.state.status import Status
+from scheduler.state.task import Task
 from tests.unit.scheduler.build import memory_of
 
 
@@ -164,6 +165,74 @@ def test_an_update_that_does_not_know_of_our_bind_yet_is_ignored() -> None:
     assert made.cluster.tasks["uid-g-w-0"].status is Status.BINDING
     made.apply(("Pod", old, pod(spec={"nodeName": "n1"})))
     assert made.cluster.tasks["uid-g-w-0"].status is Status.BOUND
+
+
+def binding(made: Facts) -> Task:
+    """A pod whose bind to n1 is on its way."""
+    made.apply(("PodGroup", None, group(minMember=1)))
+    made.apply(("Pod", None, pod()))
+    task = made.cluster.tasks["uid-g-w-0"]
+    made.cluster.remove_task(task.uid)
+    task.status = Status.BINDING
+    made.cluster.add_task(task, "n1")
+    return task
+
+
+def totals(cluster: Cluster) -> tuple[Any, ...]:
+    job, queue = cluster.jobs["ns/g"], cluster.queues["default"]
+    return (
+        cluster.columns.dynamic.tolist(),
+        job.counts,
+        job.role_counts,
+        job.account.tolist(),
+        queue.account.tolist(),
+        sorted(job.tasks),
+        sorted(job.pending),
+        {name: sorted(node.tasks) for name, node in cluster.node_by_name.items()},
+    )
+
+
+def test_the_news_of_our_own_bind_moves_nobody_and_counts_as_a_pod_seen_for_the_first_time_would() -> None:
+    made, anew = facts(), facts()
+    task, there = binding(made), pod(spec={"nodeName": "n1"})
+    binding(anew)
+    before, version = made.cluster.touched.moved.position, made.cluster.version
+    made.apply(("Pod", task.pod, there))
+    assert made.cluster.tasks[task.uid] is task
+    assert task.status is Status.BOUND
+    assert task.pod is there
+    assert made.cluster.touched.moved.position == before
+    assert made.cluster.version > version
+    anew.apply(("Pod", None, pod(metadata={"labels": {"other": "label"}}, spec={"nodeName": "n1"})))
+    assert totals(made.cluster) == totals(anew.cluster)
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        {"metadata": {"annotations": {"scheduling.k8s.io/group-name": "g", "volcano.sh/task-spec": "other"}}},
+        {"metadata": {"labels": {"new": "label"}}},
+        {"spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "2", "memory": "1Gi"}}}]}},
+        {"status": {"phase": "Running"}},
+    ],
+)
+def test_a_pod_that_is_bound_and_changed_is_read_anew(rest: dict[str, Any]) -> None:
+    made = facts()
+    task = binding(made)
+    changed = pod(**{**rest, "spec": {**rest.get("spec", {}), "nodeName": "n1"}})
+    made.apply(("Pod", task.pod, changed))
+    found = made.cluster.tasks[task.uid]
+    assert found is not task
+    assert found.status is status_of(changed)
+    assert sum(made.cluster.jobs["ns/g"].counts) == 1
+
+
+def test_a_pod_that_somebody_else_bound_elsewhere_moves_there() -> None:
+    made = facts()
+    made.apply(("Node", None, node("n2")))
+    task = binding(made)
+    made.apply(("Pod", task.pod, pod(spec={"nodeName": "n2"})))
+    assert [len(made.cluster.node_by_name[name].tasks) for name in ("n1", "n2")] == [0, 1]
 
 
 def test_a_failed_bind_lets_the_pod_wait_again() -> None:
