@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import http.client
-import os
 import ssl
 import subprocess
 import sys
@@ -27,8 +26,8 @@ from typing import Any
 import msgspec
 import yaml
 
+from benchmarks.calibration import conditions
 from benchmarks.controllers import job
-from benchmarks.kernel import calibrate
 from benchmarks.processes import ROOT, apply_crds
 from cluster import ControlPlane
 from cluster.options import Options
@@ -174,7 +173,7 @@ def main() -> None:
     if options.serve:
         asyncio.run(serve(options.serve, options.directory))
         return
-    print(f"calibration: {calibrate():.1f} million loop steps a second, load {os.getloadavg()[0]:.1f}")
+    print(conditions())
     with tempfile.TemporaryDirectory() as folder:
         directory = Path(folder)
         plane = ControlPlane("benchmark-admission", directory=directory / "plane", options=Options(heartbeats=False))

@@ -16,7 +16,8 @@ import time
 
 from msgspec.structs import replace
 
-from benchmarks.kernel import CONFIGURATION, GIB, Load, build, calibrate
+from benchmarks.calibration import conditions
+from benchmarks.kernel import CONFIGURATION, GIB, Load, build
 from generated.core.v1 import (
     Affinity,
     Pod,
@@ -127,7 +128,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=500)
     parser.add_argument("--pods", type=int, default=200)
     options = parser.parse_args()
-    print(f"calibration:  {calibrate():.1f} million loop steps a second")
+    print(conditions())
     count, seconds = measure(Load(options.nodes, options.jobs, options.pods))
     print(f"affinity:     {count} binds, {count / seconds:,.0f} a second of CPU (to reach 10,000, beyond 40,000)")
 

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from api.poddecoding import pod_decoder
+from benchmarks.calibration import conditions
 from benchmarks.pods import encode, pod
 from generated.core.v1 import Pod
 from runtime.cache import Cache
@@ -102,6 +103,7 @@ def in_own_process(flavour: str, pods: int, jobs: int) -> Figures:
 
 def compare(options: argparse.Namespace) -> None:
     """Measure all flavours in turn and print them beside the targets."""
+    print(conditions())
     print(f"{options.pods:,} pods, {len(encode(pod(1, jobs=1))):,} bytes each")
     for name, jobs in (("distinct", options.pods), ("jobs50", 50)):
         rounds: dict[str, list[Figures]] = {flavour: [] for flavour in FLAVOURS}

@@ -24,6 +24,7 @@ from typing import Protocol
 import aiohttp
 import msgspec
 
+from benchmarks.calibration import conditions
 from cluster import ControlPlane
 from generated.core.v1 import NAMESPACES, PODS, Container, EnvVar, Pod, PodSpec, ResourceRequirements
 from generated.meta.v1 import ObjectMeta
@@ -188,6 +189,7 @@ def main() -> None:
     parser.add_argument("--in-flight", type=int, default=96)
     options = parser.parse_args()
     size = len(msgspec.json.encode(pod("client-0-0000")))
+    print(conditions())
     print(f"{options.pods} pods of {size:,} bytes a round, {options.in_flight} in flight, TLS on loopback")
     with (
         TemporaryDirectory() as folder,

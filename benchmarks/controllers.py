@@ -13,15 +13,14 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import os
 import tempfile
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+from benchmarks.calibration import conditions
 from benchmarks.client import Bare, measure, open_bare
-from benchmarks.kernel import calibrate
 from benchmarks.processes import IN_FLIGHT, ROOT, Binds, Process, apply_crds, everywhere, told, writes
 from benchmarks.scheduler import node, pod
 from cluster import ControlPlane
@@ -227,7 +226,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=0, help="0: as the case says")
     parser.add_argument("--pods", type=int, default=0, help="0: as the case says")
     options = parser.parse_args()
-    print(f"calibration: {calibrate():.1f} million loop steps a second, load {os.getloadavg()[0]:.1f}")
+    print(conditions())
     for name in options.case or ("gangs", "single", "large"):
         with tempfile.TemporaryDirectory() as folder:
             directory = Path(folder) / "plane"

@@ -14,7 +14,8 @@ import time
 
 import numpy as np
 
-from benchmarks.kernel import CHART, GIB, calibrate
+from benchmarks.calibration import conditions
+from benchmarks.kernel import CHART, GIB
 from generated.core.v1 import Container, PodSpec
 from generated.core.v1 import Node as NodeObject
 from generated.meta.v1 import ObjectMeta
@@ -90,7 +91,7 @@ def main() -> None:
     parser.add_argument("--kinds", type=int, default=20, help="kinds of pods that the jobs share")
     parser.add_argument("--cycles", type=int, default=10)
     options = parser.parse_args()
-    print(f"calibration:  {calibrate():.1f} million loop steps a second")
+    print(conditions())
     cluster = build(options.nodes, options.jobs, options.pods, options.kinds)
     memory = Memory(cluster, conf.parse(CHART, actions=ACTIONS, plugins=PLUGINS), PLUGINS)
     seconds = measure(cluster, memory, options.cycles)

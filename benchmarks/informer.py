@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from api.poddecoding import pod_decoder
+from benchmarks.calibration import conditions
 from benchmarks.replay import write_lives
 from generated.core.v1 import PODS, Pod
 from runtime.certs import create_pair, utc_now
@@ -175,6 +176,7 @@ def compare(options: argparse.Namespace) -> None:
             recording = directory / "pods.watch"
             write_lives(recording, pods=options.pods, jobs=options.jobs)
         lines = recording.read_bytes().splitlines()[1:]
+        print(conditions())
         print(f"{len(lines):,} recorded events of {sum(map(len, lines)) / len(lines):,.0f} bytes")
         results = measure(options, recording, directory)
     best = {flavour: Figures(*map(max, zip(*figures, strict=True))) for flavour, figures in results.items()}

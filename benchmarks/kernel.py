@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from benchmarks.calibration import conditions
 from generated.core.v1 import (
     Affinity,
     Container,
@@ -146,15 +147,6 @@ def best(load: Load, tries: int = 3) -> tuple[int, float]:
     return min((measure(load) for _ in range(tries)), key=lambda found: found[1])
 
 
-def calibrate() -> float:
-    """Millions of simple loop steps a second on this machine at this moment."""
-    start = time.process_time()
-    total = 0
-    for number in range(2_000_000):
-        total += number & 3
-    return 2.0 / (time.process_time() - start)
-
-
 def gangs(load: Load) -> None:
     """MinMember = all pods."""
     count, seconds = best(load)
@@ -204,7 +196,7 @@ def main() -> None:
     parser.add_argument("--pods", type=int, default=200)
     parser.add_argument("--chart", action="store_true", help="measure the chart's default configuration")
     options = parser.parse_args()
-    print(f"calibration:  {calibrate():.1f} million loop steps a second")
+    print(conditions())
     for name in options.case or CASES:
         CASES[name](Load(options.nodes, options.jobs, options.pods, chart=options.chart))
 

@@ -15,7 +15,8 @@ import argparse
 import time
 from dataclasses import dataclass, replace
 
-from benchmarks.kernel import GIB, calibrate
+from benchmarks.calibration import conditions
+from benchmarks.kernel import GIB
 from generated.core.v1 import Container, PodSpec
 from generated.core.v1 import Node as NodeObject
 from generated.meta.v1 import ObjectMeta
@@ -124,7 +125,7 @@ def main() -> None:
     parser.add_argument("--preemptors", type=int, default=Load.preemptors)
     options = parser.parse_args()
     load = Load(options.nodes, options.running, options.preemptors)
-    print(f"calibration:  {calibrate():.1f} million loop steps a second")
+    print(conditions())
     for name in options.case or ("gangs", "singles", "hopeless"):
         if name == "hopeless":
             _report("hopeless:", replace(load, priority=0, preemptors=min(load.preemptors, 10)), 0)

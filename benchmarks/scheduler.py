@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import os
 import re
 import tempfile
 import time
@@ -25,8 +24,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.calibration import conditions
 from benchmarks.client import Bare, measure, open_bare
-from benchmarks.kernel import calibrate
 from benchmarks.processes import IN_FLIGHT, Binds, Process, apply_crds, everywhere, told, writes
 from cluster import ControlPlane
 from cluster.options import Options
@@ -246,7 +245,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--conf", type=Path, help="scheduler configuration; default: the five plugins of the kernel")
     options = parser.parse_args()
-    print(f"calibration: {calibrate():.1f} million loop steps a second, load {os.getloadavg()[0]:.1f}")
+    print(conditions())
     for name in options.case or ("A", "B"):
         with tempfile.TemporaryDirectory() as folder:
             plane = ControlPlane(

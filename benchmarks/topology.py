@@ -18,7 +18,8 @@ import random
 import time
 from dataclasses import dataclass
 
-from benchmarks.kernel import GIB, calibrate
+from benchmarks.calibration import conditions
+from benchmarks.kernel import GIB
 from generated.core.v1 import Container, PodSpec
 from generated.core.v1 import Node as NodeObject
 from generated.meta.v1 import ObjectMeta
@@ -187,7 +188,7 @@ def main() -> None:
     parser.add_argument("--pods", type=int, default=256)
     parser.add_argument("--tries", type=int, default=3)
     options = parser.parse_args()
-    print(f"calibration:  {calibrate():.1f} million loop steps a second")
+    print(conditions())
     for name in options.case or CASES:
         tries = [measure(options.nodes, options.pods, CASES[name]) for _ in range(options.tries)]
         took, chosen, expected = min(tries)
