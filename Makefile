@@ -12,6 +12,7 @@ UNIT_WORKERS ?= auto
 INTEGRATION_WORKERS ?= 2
 READY := $(VENV)/.ready
 AUDIT := build/audit
+PRODUCTION := build/production
 PACKAGES := api cli cluster codegen controllers generated hack runtime scheduler webhooks
 # Deployment: which overlay, which features beside it, which cluster.
 ENV ?= dev
@@ -161,10 +162,16 @@ $(AUDIT)/.ready: hack/requirements/audit.txt | $(READY)
 audit: $(AUDIT)/.ready ## Look the locked dependencies up among known vulnerabilities (asks the package index)
 	$(AUDIT)/bin/pip-audit --strict --require-hashes --disable-pip -r hack/requirements/runtime.txt
 
+# From an installation and not from the lock: only packages tell who needs whom, without which the bill is incomplete.
+$(PRODUCTION)/.ready: hack/requirements/runtime.txt | $(READY)
+	$(BIN)/python -m venv --clear --without-pip $(PRODUCTION)
+	$(BIN)/pip --python $(PRODUCTION)/bin/python install --quiet --disable-pip-version-check --require-hashes -r hack/requirements/runtime.txt
+	touch $@
+
 .PHONY: bom
-bom: $(AUDIT)/.ready ## Write the bill of materials of a production installation into dist/bom.cdx.json
+bom: $(AUDIT)/.ready $(PRODUCTION)/.ready ## Write the bill of materials of a production installation into dist/bom.cdx.json
 	mkdir -p dist
-	$(AUDIT)/bin/cyclonedx-py requirements --pyproject pyproject.toml --output-reproducible -o dist/bom.cdx.json hack/requirements/runtime.txt
+	PYTHONWARNINGS=error::UserWarning $(AUDIT)/bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible -o dist/bom.cdx.json $(PRODUCTION)/bin/python
 
 .PHONY: vendor-schemas
 vendor-schemas: env ## Refresh api/k8s from a Kubernetes release (K8S=v1.36.1)

@@ -157,6 +157,8 @@ def _times(times: Mapping[str, Any]) -> Iterator[str]:
         yield f"Slowest: {slowest}"
     if undeclared := [str(name) for name in _list_of(times, "undeclared")]:
         yield f"Asked for every pod anew, as they declare nothing: {', '.join(undeclared)}"
+    awake = [f"plugin {_text(each, 'plugin')}: {_text(each, 'why')}" for each in _items(times, "awake")]
+    yield from _list("No job sleeps, so that each cycle visits all that wait, because of", awake)
 
 
 # Reading.

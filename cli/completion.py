@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from cli import fields
+from cli import fields, phases
 from cli.commands import Command, find, global_flags
 from cli.context import Context
 from cli.errors import CommandError, UsageError
@@ -52,7 +52,8 @@ Register-ArgumentCompleter -Native -CommandName {program} -ScriptBlock {{
 }}
 """
 _SCRIPTS = dict(zip(SHELLS, (_BASH, _ZSH, _FISH, _POWERSHELL), strict=True))
-_OUTPUTS = ("json", "name", "wide", "yaml")
+_WORDS = {"output": ("json", "name", "wide", "yaml"), "format": ("json", "yaml"), "action": ("close", "open", "update")}
+_PHASES = {"jobflow": phases.JOB_FLOW, "pod": phases.POD, "podgroup": phases.POD_GROUP}
 _NAMED = {"job": "JOBS", "jobflow": "JOB_FLOWS", "jobtemplate": "JOB_TEMPLATES", "queue": "QUEUES"}
 _NAMED |= {"cronjob": "CRON_JOBS", "podgroup": "POD_GROUPS"}
 
@@ -96,13 +97,11 @@ def _waiting_flag(flags: Iterable[Flag], words: Sequence[str]) -> Flag | None:
 
 
 def _values(command: Command, flag: Flag, context: Context) -> list[str]:
-    if flag.name == "output":
-        return list(_OUTPUTS)
-    if flag.name == "format":
-        return ["json", "yaml"]
-    if flag.name == "action":
-        return ["close", "open", "update"]
+    if flag.name in _WORDS:
+        return list(_WORDS[flag.name])
     group = command.parent.name if command.parent else ""
+    if flag.name == "phase":
+        return list(_PHASES.get(group, phases.JOB))
     if flag.name == "name" and group in _NAMED:
         return _names(_NAMED[group], context)
     if flag.name == "queue":

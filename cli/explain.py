@@ -14,8 +14,9 @@ from api.explanations import is_explanation, lines
 from cli import fields, output
 from cli.context import Context
 from cli.errors import CommandError
+from cli.explainpriority import class_lines, missing_classes
 from cli.explainsource import ask, direct_address
-from cli.explaintasks import gather_tasks, task_lines
+from cli.explaintasks import OVER, gather_tasks, task_lines
 from cli.jobevents import event_lines
 from cli.joblist import phase
 from cli.kinds import JOBS, POD_GROUPS, QUEUES, Object
@@ -62,7 +63,11 @@ def run(context: Context) -> None:
 
 
 def gather(context: Context, job: Object) -> Object:
-    """All that is known: job, podGroup, queue, tasks, and the scheduler's own answer, each only where there is one."""
+    """
+    All that is known: job, podGroup, queue, tasks, priority classes that don't exist, and the scheduler's own answer.
+
+    Each is there only where there is one.
+    """
     found: Object = {"job": _head(job), "tasks": gather_tasks(context, job)}
     try:
         group = _group(context, job)
@@ -76,6 +81,8 @@ def gather(context: Context, job: Object) -> Object:
             found["scheduler" if answer.problem == "" else "schedulerProblem"] = answer.problem or answer.content
     queue_name = fields.text(group, "spec", "queue") or fields.text(job, "spec", "queue") or names.DEFAULT_QUEUE
     found["queue"] = _queue(context, queue_name)
+    if phase(job) not in OVER and (missing := missing_classes(context, job)):
+        found["missingPriorityClasses"] = missing
     return found
 
 
@@ -87,6 +94,7 @@ def describe(found: Object) -> Iterator[str]:
     yield f"Phase:     {fields.text(job, 'phase') or 'none yet'}{f' ({reason})' if reason else ''}"
     yield from _group_lines(group, fields.text(job, "phase"))
     yield from _queue_lines(queue)
+    yield from class_lines(fields.items(found, "missingPriorityClasses"))
     yield from task_lines(fields.items(found, "tasks"), group)
     if "scheduler" in found:
         yield "Scheduler:"

@@ -15,7 +15,7 @@ from runtime.errors import Forbidden
 
 _PENDING, _RUNNING, _SUCCEEDED = "Pending", "Running", "Succeeded"
 _ANY = "any"
-_OVER = frozenset(("Completed", "Failed", "Terminated", "Completing", "Terminating", "Aborting", "Aborted"))
+OVER = frozenset(("Completed", "Failed", "Terminated", "Completing", "Terminating", "Aborting", "Aborted"))
 """Phases of jobs for which no pods are made any more."""
 
 
@@ -29,7 +29,7 @@ def gather_tasks(context: Context, job: Object) -> list[Object]:
     by_task: dict[str, list[Object]] = {}
     for pod in pods or ():
         by_task.setdefault(fields.text(fields.annotations_of(pod), names.TASK_SPEC_KEY), []).append(pod)
-    is_over = fields.text(job, "status", "state", "phase") in _OVER
+    is_over = fields.text(job, "status", "state", "phase") in OVER
     waits = _waits(job, by_task) if pods is not None and not is_over else {}
     tasks: list[Object] = []
     for name, task in _named(job):

@@ -23,8 +23,9 @@ def suspend(context: Context) -> None:
     is_void = phase(job) in (*FINISHED, *_STOPPED)
     if is_void:
         context.hint(f"hint: job {job['metadata']['name']} is {phase(job)}, there is nothing to suspend")
-    _order(context, job, ABORT, is_void=is_void)
-    until(context, JOBS, job, "suspended", holds=lambda now: phase(now) == ABORTED, phase=phase, final=FINISHED)
+    order(context, JOBS, job, ABORT, context.namespace)
+    now = until(context, JOBS, job, "suspended", holds=lambda now: phase(now) == ABORTED, phase=phase, final=FINISHED)
+    output.confirm(context, JOBS, now, "suspended", is_void=is_void)  # a void one did nothing: the hint says it all
 
 
 def resume(context: Context) -> None:
@@ -33,8 +34,11 @@ def resume(context: Context) -> None:
     is_void = bool(phase(job)) and phase(job) not in _STOPPED
     if is_void:
         context.hint(f"hint: job {job['metadata']['name']} is {phase(job)}, only an aborted job can be resumed")
-    _order(context, job, RESUME, is_void=is_void)
-    until(context, JOBS, job, "resumed", holds=lambda now: phase(now) not in (*_STOPPED, "Restarting"), phase=phase)
+    order(context, JOBS, job, RESUME, context.namespace)
+    now = until(
+        context, JOBS, job, "resumed", holds=lambda now: phase(now) not in (*_STOPPED, "Restarting"), phase=phase
+    )
+    output.confirm(context, JOBS, now, "resumed", is_void=is_void)
 
 
 def delete(context: Context) -> None:
@@ -52,10 +56,9 @@ def _delete(context: Context, verb: str) -> None:
     name = _name(context, verb)
     job = get_object(context, JOBS, name, context.namespace) if context.flags.is_on("wait") else None
     context.client.delete(JOBS, name, context.namespace)
-    context.print(f"{verb} job {name} successfully")
     if job is not None:
-        context.out.flush()
         until_gone(context, JOBS, job)
+    context.print(f"{verb} job {name} successfully")
 
 
 def _target(context: Context, verb: str) -> Object:
@@ -63,13 +66,6 @@ def _target(context: Context, verb: str) -> Object:
     name = _name(context, verb)
     output.output_format(context)  # a wrong one is told before anything happens
     return get_object(context, JOBS, name, context.namespace)
-
-
-def _order(context: Context, job: Object, action: str, *, is_void: bool) -> None:
-    """Send the order, and say what it did: a void one did nothing, so that the hint is all there is to say."""
-    order(context, JOBS, job, action, context.namespace)
-    done = "suspended" if action == ABORT else "resumed"
-    output.confirm(context, JOBS, job, done, is_void=is_void)
 
 
 def _name(context: Context, verb: str) -> str:

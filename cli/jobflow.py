@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cli import fields, flows, times
+from cli import fields, flows, phases, times
 from cli.context import Context
 from cli.errors import CommandError
 from cli.kinds import JOB_FLOWS, Object
@@ -38,6 +38,7 @@ def list_all(context: Context) -> None:
         table=lambda found: _table(context, found),
         row=lambda flow: _row(context, flow),
         phase=_phase,
+        known_phases=phases.JOB_FLOW,
     ).run()
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from api import names
-from cli import fields, output, times
+from cli import fields, output, phases, times
 from cli.context import Context
 from cli.errors import CommandError
 from cli.kinds import JOBS, Object
@@ -52,6 +52,7 @@ def run(context: Context) -> None:
         row=row,
         keep=lambda job: _is_wanted(context, job),
         phase=phase,
+        known_phases=phases.JOB,
         labels=_flow_selector(context, namespace),
     ).run()
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 
-from cli import fields, output
+from cli import fields, output, phases
 from cli.context import Context
-from cli.errors import CommandError
 from cli.kinds import Kind, Object
 from cli.requesting import list_objects
+from cli.sorting import require_field, sort_key, sort_path
 from cli.tables import Row, Table
 from runtime.errors import Gone
 
 Keep = Callable[[Object], bool]
 
-_PATH = re.compile(r"(?:\.[A-Za-z0-9_-]+)+")
 _WATCH_SECONDS = 300
 _BETWEEN_WATCHES = 0.1  # for a server that ends each one at once
 
@@ -33,13 +31,14 @@ class Listing:
         row: Callable[[Object], Row],
         keep: Keep = lambda _: True,
         phase: Callable[[Object], str] = lambda _: "",
+        known_phases: Sequence[str] = (),
         labels: str = "",
         key: Callable[[Object], tuple[str, ...]] | None = None,
         prepare: Callable[[], None] = lambda: None,
     ) -> None:
         """
         `table` makes the columns for the first objects; `prepare` reads what rows need beside the object; `key` orders
-        them, as the server does without it.
+        them, as the server does without it; `phase` tells an object's phase and `known_phases` those there are.
 
         Raises CommandError for flags that can't be.
         """
@@ -54,7 +53,7 @@ class Listing:
         self._prepare = prepare
         flags = context.flags
         self._format = output.output_format(context)
-        self._phases = {part.strip() for part in flags.text("phase").split(",") if part.strip()}
+        self._phases = phases.chosen(flags.text("phase"), known_phases)
         self._labels = ",".join(part for part in (labels, flags.text("label-selector")) if part)
         self._sort_by = sort_path(flags.text("sort-by"))
 
@@ -69,6 +68,8 @@ class Listing:
 
     def _print_list(self, *, is_first: bool) -> str:
         objects, version = list_objects(self._context, self._kind, self._namespace, labels=self._labels)
+        if is_first:
+            require_field(self._kind, self._sort_by, objects)
         chosen = [obj for obj in objects if self._is_wanted(obj)]
         if self._key is not None:
             chosen.sort(key=self._key)
@@ -126,26 +127,6 @@ class Listing:
 
     def _is_wanted(self, obj: Object) -> bool:
         return self._keep(obj) and (not self._phases or self._phase(obj) in self._phases)
-
-
-def sort_path(text: str) -> tuple[str, ...]:
-    """The field that `--sort-by` names: `.metadata.name`, also in braces. Raises CommandError."""
-    if not text:
-        return ()
-    inner = text[1:-1] if text.startswith("{") and text.endswith("}") else text
-    inner = inner if inner.startswith(".") else f".{inner}"
-    if not _PATH.fullmatch(inner):
-        raise CommandError(f'--sort-by: "{text}" names no field, expected one such as .metadata.name')
-    return tuple(inner[1:].split("."))
-
-
-def sort_key(value: object) -> tuple[int, float, str]:
-    """Order of JSON values: absent ones first, then numbers, then texts."""
-    if value is None:
-        return (0, 0.0, "")
-    if isinstance(value, bool | int | float):
-        return (1, float(value), "")
-    return (2, 0.0, str(value))
 
 
 def show_one(context: Context, kind: Kind, obj: Object, lines: Callable[[], Sequence[str]]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from api import names
-from cli import fields, output
+from cli import fields, output, phases
 from cli.context import Context
 from cli.errors import CommandError
 from cli.kinds import PODS, Object
@@ -40,6 +40,7 @@ def run(context: Context) -> None:
         row=row,
         keep=lambda pod: job != "" or not queue or queue in queues_of(pod),
         phase=lambda pod: fields.text(pod, "status", "phase"),
+        known_phases=phases.POD,
         labels=labels,
         key=lambda pod: (fields.namespace(pod), fields.name(pod)),
     ).run()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cli import fields, output, times
+from cli import fields, output, phases, times
 from cli.context import Context
 from cli.errors import CommandError
 from cli.kinds import POD_GROUPS, Object
@@ -25,6 +25,7 @@ def list_all(context: Context) -> None:
         row=lambda group: _row(context, group),
         keep=lambda group: not queue or fields.text(group, "spec", "queue") == queue,
         phase=lambda group: fields.text(group, "status", "phase"),
+        known_phases=phases.POD_GROUP,
     ).run()
 
 

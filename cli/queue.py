@@ -87,8 +87,8 @@ def _turn(context: Context, name: str, wanted: str) -> None:
     action = OPEN_QUEUE if wanted == OPEN else CLOSE_QUEUE
     order(context, QUEUES, queue, action, COMMAND_NAMESPACE, in_body=False)
     done = "opened" if wanted == OPEN else "closed"
-    output.confirm(context, QUEUES, queue, done, is_void=is_void)
-    until(context, QUEUES, queue, done, holds=lambda now: state(now) == wanted, phase=state)
+    now = until(context, QUEUES, queue, done, holds=lambda now: state(now) == wanted, phase=state)
+    output.confirm(context, QUEUES, now, done, is_void=is_void)
 
 
 def state(queue: Object) -> str:

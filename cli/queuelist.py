@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from cli import fields, output
+from cli import fields, output, phases
 from cli.context import Context
 from cli.errors import CommandError
 from cli.kinds import POD_GROUPS, QUEUES, Object
@@ -14,10 +14,9 @@ from cli.requesting import get_object, list_objects
 from cli.tables import Row, Table, extended
 from runtime.errors import ApiError, BadRequest, ConnectionFailed
 
-PHASES = ("Inqueue", "Pending", "Running", "Unknown", "Completed")
 Counts = dict[str, Counter[str]]
 
-_SHORT_PHASES = PHASES[:-1]
+_SHORT_PHASES = phases.POD_GROUP[:-1]
 _WIDE = (("Priority", 10), ("Reclaimable", 13), ("Deserved", 30), ("Capability", 30))
 
 
@@ -28,7 +27,7 @@ class _Rows:
         self._context = context
         self._is_short = is_short
         self._is_wide = output.output_format(context) == output.WIDE
-        self._phases = _SHORT_PHASES if is_short else PHASES
+        self._phases = _SHORT_PHASES if is_short else phases.POD_GROUP
         self._counts: Counts = {}
 
     def read(self) -> None:

@@ -22,15 +22,14 @@ def until(
     holds: Callable[[Object], bool],
     phase: Callable[[Object], str],
     final: Sequence[str] = (),
-) -> None:
+) -> Object:
     """
-    Wait, if `--wait` asks for it, until `holds` is true of the object.
+    Wait, if `--wait` asks for it, until `holds` is true of the object; the object as last seen.
 
     Raises CommandError when the time is up, when the object is gone or replaced, and in a phase that it can't leave.
     """
     if not context.flags.is_on("wait"):
-        return
-    context.out.flush()
+        return obj
     name, namespace = fields.name(obj), fields.namespace(obj) or None
     label = f"{kind.kind.lower()} {name}"
     clock = _Deadline(context)
@@ -42,7 +41,7 @@ def until(
         if fields.text(now, "metadata", "uid") != fields.text(obj, "metadata", "uid"):
             raise CommandError(f"{label} was replaced by another of its name before it was {done}")
         if holds(now):
-            return
+            return now
         if phase(now) in final:
             raise CommandError(f"{label} is {phase(now)} and won't be {done}")
         clock.next(f"{label} is {phase(now) or 'without phase'}, not yet {done}")

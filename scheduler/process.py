@@ -15,18 +15,21 @@ import socket
 import threading
 import time
 from argparse import Namespace
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from api.names import SchedulerReason
 from generated.clients.clientset import Clientset
+from generated.scheduling.v1 import PriorityClass
 from runtime import options
 from runtime.component import Connection, align, connect
 from runtime.events import WARNING
 from runtime.features import FeatureGates
 from runtime.informer import Informer
 from runtime.manager import Manager
+from runtime.objects import Key
 from runtime.runnables import Runnable, Stage, threaded
 from runtime.wire import ObjectReference
 from scheduler.cache.facts import Facts
@@ -40,7 +43,8 @@ from scheduler.cache.writers import Writers
 from scheduler.contract.decisions import OpenGate
 from scheduler.cycle import Result
 from scheduler.dump import files
-from scheduler.explain import endpoint
+from scheduler.explain import endpoint, obstacles
+from scheduler.explain.obstacles import Obstacle
 from scheduler.gates import FEATURE
 from scheduler.loop import Scheduler
 from scheduler.placing.sampling import Sampling
@@ -50,6 +54,7 @@ from scheduler.settings.options import PROGRAM
 from scheduler.settings.reload import Configurations
 from scheduler.shards import ShardStatus, shards_of
 from scheduler.state.cluster import Cluster
+from scheduler.state.job import Job
 from scheduler.state.workloads import WORKLOADS
 
 log = logging.getLogger(__name__)
@@ -116,6 +121,9 @@ class Process:
         self.informers = feed(connection.informers, self.scheduler.push, self._kinds(facts), selection)
         for kind in ("Pod", "PodGroup"):
             self.informers[kind].add_handler(Forgetting(self.writers.forget))
+        classes = self.informers.get("PriorityClass")
+        if classes is not None:
+            self.scheduler.questions.known = class_check(classes)
         self._hand_over(manager, configurations, clients)
 
     def _configurations(self, connection: Connection) -> Configurations:
@@ -209,6 +217,15 @@ async def wait_synced(informers: Mapping[str, Informer[Any]], seconds: float) ->
     if late:
         kinds = ",".join(sorted(waits[wait] for wait in late))
         log.warning("going on without the first lists seconds=%.0f kinds=%s", seconds, kinds)
+
+
+def class_check(classes: Informer[PriorityClass]) -> Callable[[Job], Sequence[Obstacle]]:
+    """Tells of a job whose priority class doesn't exist, as far as that is known."""
+
+    def exists(name: str) -> bool:
+        return not classes.has_synced or classes.lister.get(Key("", name)) is not None
+
+    return partial(obstacles.no_class, exists=exists)
 
 
 def standby_of(manager: Manager) -> Callable[[], str]:

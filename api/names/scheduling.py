@@ -9,6 +9,7 @@ GROUP_NAME_ANNOTATION: Final = "scheduling.k8s.io/group-name"  # PodGroup of a p
 VOLCANO_GROUP_NAME_ANNOTATION: Final = "scheduling.volcano.sh/group-name"  # the same, read for vGPU spreading only
 GROUP_MIN_MEMBER_ANNOTATION: Final = "scheduling.volcano.sh/group-min-member"  # on a workload: minMember of its group
 GROUP_MIN_RESOURCES_ANNOTATION: Final = "scheduling.volcano.sh/group-min-resources"  # declared, never read
+COPIED_FROM_PODS_ANNOTATION: Final = "scheduling.volcano.sh/copied-from-pods"  # on the group of a StatefulSet, JSON
 GROUP_QUEUE_NAME_ANNOTATION: Final = "scheduling.volcano.sh/queue-name"  # on a pod or namespace: queue of its groups
 QUEUE_ALLOCATION_GATE: Final = "scheduling.volcano.sh/queue-allocation-gate"  # pod annotation and scheduling gate
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from typing import NoReturn
 from weakref import WeakValueDictionary
 
 from api import names
@@ -97,7 +98,7 @@ class QueueReconciler:
         groups = self._groups.by_queue(name)
         wanted = target(found.goal, len(groups))
         if found.operation is Operation.OPEN:
-            await self._open(queue, wanted)
+            await self._open(queue, wanted, request)
         elif found.operation is Operation.CLOSE:
             await self._close(queue, wanted, request)
         else:
@@ -132,13 +133,9 @@ class QueueReconciler:
         elif parent == QueueState.OPEN and is_shut and _is_marked(queue):
             self._ask(Request(name, Action.OPEN_QUEUE, CASCADE))
 
-    async def _open(self, queue: Queue, wanted: str) -> None:
-        name, parent = queue.metadata.name, queue.spec.parent
-        if parent not in {"", names.ROOT_QUEUE} and self._parent_state(queue) in SHUT:
-            raise QueueError(
-                f"Failed to open queue {name} because its parent queue {parent} is closing or closed. "
-                "Open the parent queue first."
-            )
+    async def _open(self, queue: Queue, wanted: str, request: Request) -> None:
+        if queue.spec.parent not in {"", names.ROOT_QUEUE} and self._parent_state(queue) in SHUT:
+            self._refuse_to_open(queue, request)
         before = queue.status.state
         try:
             await self._apply(queue, wanted)
@@ -148,6 +145,21 @@ class QueueReconciler:
             raise
         self._events.normal(QUEUES, queue, names.QueueReason.OPEN_QUEUE, "Open queue succeed")
         await self._mark(queue, _FALSE)
+
+    def _refuse_to_open(self, queue: Queue, request: Request) -> NoReturn:
+        """
+        A queue stays closed while its parent is. Raises QueueError.
+
+        Whoever ordered it is told at once: the retries go on for minutes, in case the parent is opened. A cascade, which
+        nobody ordered, comes again with the parent's next state.
+        """
+        message = (
+            f"Failed to open queue {queue.metadata.name} because its parent queue {queue.spec.parent} is closing or "
+            "closed. Open the parent queue first."
+        )
+        if request.event != CASCADE:
+            self._events.warning(QUEUES, queue, names.QueueReason.OPEN_QUEUE, message)
+        raise QueueError(message)
 
     async def _close(self, queue: Queue, wanted: str, request: Request) -> None:
         name = queue.metadata.name

@@ -19,12 +19,14 @@ from scheduler.explain.opening import opened
 from scheduler.explain.shared import Shared
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
+    from scheduler.explain.obstacles import Obstacle
     from scheduler.explain.report import Explanation
     from scheduler.memory import Memory
     from scheduler.reporting.timings import Span
     from scheduler.state.cluster import Cluster
+    from scheduler.state.job import Job
 
 log = logging.getLogger(__name__)
 
@@ -55,6 +57,8 @@ class Questions:
     def __init__(self, wake: Callable[[], None]) -> None:
         self._wake = wake
         self._waiting: deque[_Question] = deque()
+        self.known: Callable[[Job], Sequence[Obstacle]] = lambda _: ()
+        """What the process knows to be in a job's way, beside what the state shows. Called by the scheduling thread."""
 
     def __bool__(self) -> bool:
         return bool(self._waiting)
@@ -92,7 +96,9 @@ class Questions:
                     question = self._waiting.popleft()
                     if question.is_dropped:
                         continue
-                    is_sound = self._settle(question, lambda job: explain(shared, job, spans, stopwatch), cluster)
+                    is_sound = self._settle(
+                        question, lambda job: explain(shared, job, spans, stopwatch, self.known(job)), cluster
+                    )
                     if not is_sound or stopwatch() >= until:
                         break
         except Exception as error:

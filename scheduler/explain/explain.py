@@ -10,7 +10,7 @@ from scheduler.explain import obstacles, wording
 from scheduler.explain.ceilings import MINIMUM_ASKS, pods_beyond
 from scheduler.explain.competing import competition
 from scheduler.explain.nodes import Survey, request_words, room_wanted
-from scheduler.explain.places import promises, topology
+from scheduler.explain.places import promises, topology, topology_wanted
 from scheduler.explain.report import (
     Cause,
     CauseKind,
@@ -38,7 +38,9 @@ if TYPE_CHECKING:
 
 MOST = 10
 """So many kinds of waiting pods are told of one by one."""
-_PARTIAL = frozenset({CauseKind.NO_PLACE, CauseKind.QUOTA, CauseKind.GATED, CauseKind.DEPENDENCY})
+_PARTIAL = frozenset(
+    {CauseKind.NO_PLACE, CauseKind.QUOTA, CauseKind.GATED, CauseKind.DEPENDENCY, CauseKind.NO_PRIORITY_CLASS}
+)
 """What may concern some pods of a job that starts nevertheless."""
 
 
@@ -136,7 +138,7 @@ def _try(session: Session, job: Job, findings: _Findings) -> None:
         findings.placed = len(trial.placed)
         if trial.message:
             cause = Cause(kind=CauseKind.TOPOLOGY, text=trial.message)
-            findings.add((cause, "a hypernode within its limit with room for its missing pods"))
+            findings.add((cause, topology_wanted(session, job)))
         if not trial.is_whole:
             findings.add(obstacles.gates(job))
             if trial.is_promised:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from scheduler.contract.points import Point
@@ -37,6 +37,21 @@ def unknown(session: Session, job: Job) -> Obstacle | None:
         need = f"create queue {job.queue}, or name another in spec.queue of the PodGroup"
         return Cause(kind=CauseKind.NO_QUEUE, text=text), need
     return None
+
+
+def no_class(job: Job, exists: Callable[[str], bool]) -> list[Obstacle]:
+    """
+    That pods are missing because the API server refuses those of a priority class that doesn't exist.
+
+    `exists` says whether a class does. A job that has its pods needs the class no more.
+    """
+    name = job.pod_group.spec.priority_class_name if job.pod_group is not None else ""
+    wanted = max(job.min_available, sum(job.role_minimum.values()))
+    if not name or len(job.tasks) >= wanted or exists(name):
+        return []
+    text = f"PriorityClass {name} does not exist, so pods that name it can't be made"
+    need = f"create PriorityClass {name}, or name another in priorityClassName"
+    return [(Cause(kind=CauseKind.NO_PRIORITY_CLASS, text=text), need)]
 
 
 def before_nodes(shared: Shared, job: Job) -> Iterator[Obstacle]:

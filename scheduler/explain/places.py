@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from scheduler.contract.contexts import Purpose
+from scheduler.contract.points import Point
 from scheduler.explain.report import DomainRoom, Promise, TopologyStanding
 from scheduler.explain.wording import shortage
 from scheduler.state.dimensions import MIN_RESOURCE
 from scheduler.state.subjob import has_topology
+from scheduler.topology.context import TELLING_PLUGIN, UNFIT_PLUGINS
 from scheduler.topology.shortage import room_of
 
 if TYPE_CHECKING:
@@ -58,6 +60,19 @@ def topology(session: Session, job: Job) -> TopologyStanding | None:
         best=_best(view, allowed, minimum_of(session, job)),
         errors=dict(view.errors),
     )
+
+
+def topology_wanted(session: Session, job: Job) -> str:
+    """What would let a job start that its topology keeps back."""
+    obstacle = session.topology.obstacle(job)
+    if not obstacle:
+        return "a hypernode within its limit with room for its missing pods"
+    if obstacle != UNFIT_PLUGINS:
+        return "a tier in networkTopology that the hypernodes of this cluster have"
+    if any(option.name == TELLING_PLUGIN for option in session.configuration.plugins):
+        switch = Point.HYPER_NODE_GRADIENT_FOR_JOB.switches[0]
+        return f"{switch} of plugin {TELLING_PLUGIN} switched on in the scheduler's configuration"
+    return f"plugin {TELLING_PLUGIN} in the scheduler's configuration, or mode soft in networkTopology"
 
 
 def minimum_of(session: Session, job: Job) -> dict[str, float]:

@@ -50,6 +50,7 @@ class CauseKind:
 
     NO_POD_GROUP = "NoPodGroup"
     NO_QUEUE = "NoQueue"
+    NO_PRIORITY_CLASS = "NoPriorityClass"
     QUEUE_CLOSED = "QueueClosed"
     NOT_ADMITTED = "NotAdmitted"
     DEPENDENCY = "DependencyNotReady"
@@ -235,6 +236,13 @@ class Took(_Field, frozen=True, kw_only=True):
     milliseconds: float
 
 
+class Awake(_Field, frozen=True, kw_only=True):
+    """A plugin that keeps jobs from sleeping: each cycle visits every job that waits."""
+
+    plugin: str
+    why: str
+
+
 class Times(_Field, frozen=True, kw_only=True):
     """The last cycle, and the filters and scores that were asked for this answer."""
 
@@ -245,6 +253,8 @@ class Times(_Field, frozen=True, kw_only=True):
     asked: list[Took] = []
     undeclared: list[str] = []
     """Filters and scores that declare nothing of what they read, and so are asked for every pod anew."""
+    awake: list[Awake] = []
+    """The plugins because of which no job sleeps."""
 
 
 class Explanation(_Field, frozen=True, kw_only=True):

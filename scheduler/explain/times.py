@@ -1,4 +1,7 @@
-"""Which plugin made it slow: the last cycle by part, and each filter and score as it was asked for this answer."""
+"""
+Which plugin made it slow: the last cycle by part, each filter and score as it was asked for this answer, and who keeps
+jobs from sleeping.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from scheduler.contract.view import View
 from scheduler.explain.nodes import MILLISECONDS
-from scheduler.explain.report import Times, Took
+from scheduler.explain.report import Awake, Times, Took
+from scheduler.placing.dormant import keepers
 
 if TYPE_CHECKING:
     from scheduler.explain.nodes import Survey
@@ -53,6 +57,7 @@ def times(session: Session, spans: Iterable[Span], asked: list[Took]) -> Times:
         plugins=plugins[:MOST],
         asked=_sorted(asked)[:MOST],
         undeclared=undeclared(session),
+        awake=[Awake(plugin=plugin, why=why) for plugin, why in keepers(session)],
     )
 
 

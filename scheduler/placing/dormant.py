@@ -15,6 +15,7 @@ from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from scheduler.contract.points import Point
 from scheduler.gates import asks_for_admission
 from scheduler.placing.verdicts import Verdicts
 from scheduler.reporting.messages import PATIENCE
@@ -221,6 +222,18 @@ def may_sleep(session: Session) -> bool:
         and not len(session.nominations)
         and not restless(session)
     )
+
+
+def keepers(session: Session) -> list[tuple[str, str]]:
+    """The plugins that keep every job from sleeping, each with why, for those who ask what makes cycles long."""
+    found = [(name, "its class does not say lets_jobs_sleep") for name in restless(session)]
+    found += [(name, "it is asked before each pod") for name, _ in session.points.named(Point.PRE_PREDICATE)]
+    if session.loose is not None:
+        functions = {(each.plugin, each.name) for each in session.loose.filters}
+        functions |= {(each.plugin, each.name) for each in session.loose.scores}
+        found += [(plugin, f"{name} declares nothing of what it reads") for plugin, name in sorted(functions)]
+        found += [(name, "it picks the node of each pod") for name, _ in session.points.named(Point.BEST_NODE)]
+    return found
 
 
 def restless(session: Session) -> list[str]:

@@ -29,9 +29,11 @@ if TYPE_CHECKING:
     from scheduler.state.task import Task
     from scheduler.topology.closeness import Rating
 
+TELLING_PLUGIN = "network-topology-aware"
+"""The built-in plugin that says which hypernodes a limited job may use."""
 UNFIT_PLUGINS = (
     "the network topology of the job is hard, but no enabled plugin says which hypernodes it may use; "
-    "enable network-topology-aware"
+    f"enable {TELLING_PLUGIN}"
 )
 _ELSEWHERE = (Status.SUCCEEDED, Status.FAILED, Status.UNKNOWN)
 

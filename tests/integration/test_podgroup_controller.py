@@ -78,3 +78,26 @@ async def test_the_group_of_a_stateful_set_asks_for_what_its_new_pods_do(kubecon
         await clients.client.patch(STATEFUL_SETS, "web", namespace, MergePatch({"spec": {"template": template}}))
         await clients.core_v1.pods.delete("web-0", namespace)
         await eventually(asked, lambda found: found == {"2"})
+
+
+async def test_the_group_of_a_stateful_set_loses_what_a_new_revision_drops(kubeconfig: Path, namespace: str) -> None:
+    """But not what somebody else set on it."""
+    async with running(kubeconfig, podgroup.BLUEPRINT) as clients:
+        pod_groups = clients.scheduling_v1beta1.pod_groups
+
+        async def groups() -> list[PodGroup]:
+            return list((await pod_groups.list(namespace)).items)
+
+        document = stateful_set("1")
+        wishes = {"volcano.sh/preemptable": "true", "scheduling.volcano.sh/queue-name": "research"}
+        document["spec"]["template"]["metadata"]["annotations"] = wishes
+        await clients.client.create(STATEFUL_SETS, document, namespace)
+        (group,) = await eventually(groups, lambda found: bool(found) and found[0].spec.queue == "research")
+        theirs = {"metadata": {"annotations": {"volcano.sh/revocable-zone": "night"}}}
+        await pod_groups.patch(group.metadata.name, namespace, MergePatch(theirs))
+
+        dropped = {"spec": {"template": {"metadata": {"annotations": None}}}}
+        await clients.client.patch(STATEFUL_SETS, "web", namespace, MergePatch(dropped))
+        await clients.core_v1.pods.delete("web-0", namespace)
+        (group,) = await eventually(groups, lambda found: found[0].spec.queue == "default")
+        assert group.metadata.annotations == {"volcano.sh/revocable-zone": "night"}

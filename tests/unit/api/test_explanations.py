@@ -158,6 +158,7 @@ LACK = report.Shortage(resource="cpu", needs="4", free="1", missing="3")
                 "times": report.Times(
                     cycle_milliseconds=12.34, slowest="plugin x: y took 9.0 ms",
                     actions=[report.Took(name="allocate", plugin="", milliseconds=9.0)], undeclared=["x/y"],
+                    awake=[report.Awake(plugin="x", why="its class does not say lets_jobs_sleep")],
                 ),
             },
             [
@@ -171,6 +172,8 @@ LACK = report.Shortage(resource="cpu", needs="4", free="1", missing="3")
                 "Last cycle: 12.3 ms (allocate 9.0 ms)",
                 "Slowest: plugin x: y took 9.0 ms",
                 "Asked for every pod anew, as they declare nothing: x/y",
+                "No job sleeps, so that each cycle visits all that wait, because of:",
+                "  - plugin x: its class does not say lets_jobs_sleep",
             ],
         ),
     ],

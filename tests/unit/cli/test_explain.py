@@ -198,6 +198,49 @@ def test_tasks_of_a_job_that_has_ended_wait_for_none(phase: str) -> None:
     assert "master to be ready" not in run("job", "explain", "-N", "j1", server=made).out
 
 
+GONE = (404, {"status": "Failure", "reason": "NotFound", "code": 404, "message": "gone"})
+CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
+
+
+@pytest.mark.parametrize(
+    ("spec", "places"),
+    [
+        ({"priorityClassName": "high"}, ["spec.priorityClassName"]),
+        (
+            {"tasks": [{"name": "t", "template": {"spec": {"priorityClassName": "high"}}}]},
+            ["spec.tasks[0].template.spec.priorityClassName"],
+        ),
+        ({"priorityClassName": "there"}, []),
+        ({}, []),
+    ],
+    ids=["of the job", "of a task", "one that exists", "none"],
+)
+def test_a_priority_class_that_does_not_exist_is_named(server: Server, spec: Any, places: list[str]) -> None:
+    server.on(f"GET {J1}", job(phase="Pending", spec=spec))
+    server.on(f"GET {CLASSES}/there", {}).on(f"GET {CLASSES}/high", GONE)
+    result = run("job", "explain", "-N", "j1", "--no-scheduler", server=server)
+    told = [line for line in result.lines if line.startswith("Priority: ")]
+    assert told == [
+        f'Priority:  there is no PriorityClass "high", so pods with it can\'t be made: create it, or change {place}'
+        for place in places
+    ]
+    found = json.loads(run("job", "explain", "-N", "j1", "--no-scheduler", "-o", "json", server=server).out)
+    assert [one["name"] for one in found.get("missingPriorityClasses", [])] == ["high"] * len(places)
+
+
+def test_a_job_that_has_ended_needs_no_priority_class(server: Server) -> None:
+    server.on(f"GET {J1}", job(phase="Completed", spec={"priorityClassName": "high"}))
+    server.on(f"GET {CLASSES}/high", GONE)
+    assert "PriorityClass" not in run("job", "explain", "-N", "j1", server=server).out
+
+
+def test_who_may_not_read_priority_classes_is_told_so(server: Server) -> None:
+    server.on(f"GET {J1}", job(phase="Pending", spec={"priorityClassName": "high"}))
+    server.fail(f"GET {CLASSES}/high", 403, "priorityclasses is forbidden", "Forbidden")
+    result = run("job", "explain", "-N", "j1", "--no-scheduler", server=server)
+    assert (result.code, result.err) == (0, "priority classes are left out: priorityclasses is forbidden\n")
+
+
 def test_what_is_missing_is_said() -> None:
     made = Server().on(f"GET {J1}", job(phase="")).items(EVENTS).items(PODS)
     made.items(f"{SCHEDULING}/namespaces/default/podgroups")

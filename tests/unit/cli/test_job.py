@@ -116,6 +116,14 @@ def test_waiting_ends_with_the_phase_or_the_time(
     assert result.out == (f"Failed to {words[0]} job: {out}\n" if out else "")
 
 
+@pytest.mark.parametrize("verb", ["suspend", "resume"])
+def test_what_did_not_happen_in_time_is_not_said_to_be_done(verb: str) -> None:
+    phase = "Running" if verb == "suspend" else "Aborted"
+    words = ("job", verb, "-N", "j1", "--wait", "--timeout", "2s", "--verbose")
+    told = f"Failed to {verb} job: timed out after 2s: job j1 is {phase}, not yet {verb.rstrip('e')}ed\n"
+    assert run(*words, server=server(phase)).out == told
+
+
 def test_waiting_notices_a_successor_and_a_deletion() -> None:
     other = job(metadata={"uid": "other"})
     used = Server().on(f"GET {J1}", job(), other).on(f"POST {COMMANDS}", {})
@@ -150,7 +158,7 @@ def test_a_job_is_deleted_in_the_background(program: str, words: tuple[str, ...]
 def test_deletion_may_be_waited_for() -> None:
     gone = (404, {"status": "Failure", "reason": "NotFound", "code": 404, "message": "gone"})
     used = Server().on(f"DELETE {J1}", {}).on(f"GET {J1}", job(), job(), gone)
-    assert run("job", "delete", "-N", "j1", "--wait", server=used).code == 0
+    assert run("job", "delete", "-N", "j1", "--wait", server=used).out == "delete job j1 successfully\n"
     stuck = Server().on(f"DELETE {J1}", {}).on(f"GET {J1}", job())
     result = run("job", "delete", "-N", "j1", "--wait", "--timeout=2s", server=stuck)
-    assert result.lines[-1] == "Failed to delete job: timed out after 2s: job j1 still exists"
+    assert result.out == "Failed to delete job: timed out after 2s: job j1 still exists\n"

@@ -7,6 +7,7 @@ import json
 import pytest
 import yaml
 
+from cli import phases
 from tests.unit.cli.harness import BATCH, Server, job, run
 
 HERE = f"{BATCH}/namespaces/default/jobs"
@@ -74,6 +75,10 @@ def test_labels_are_matched_by_the_server_and_flows_by_their_label() -> None:
         (
             ("--for", "jobflow/x", "--all-namespaces"),
             "--for: a jobflow has one namespace, name it instead of --all-namespaces",
+        ),
+        (
+            ("--phase", "Running,Foo"),
+            f'--phase: invalid value "Foo", must be one of: {", ".join(phases.JOB)}',
         ),
         (("--sort-by", "a b"), '--sort-by: "a b" names no field, expected one such as .metadata.name'),
         (("-o", "xml"), '--output: unable to match a printer for the format "xml", allowed: json,name,wide,yaml'),

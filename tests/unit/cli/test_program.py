@@ -12,11 +12,12 @@ from pathlib import Path
 import pytest
 
 from cli import job as job_commands
-from cli import joblist, queuelist
+from cli import joblist, phases
 from cli import queue as queue_commands
 from cli.context import Context
 from generated.batch.v1alpha1 import JobPhase
 from generated.bus.v1alpha1 import Action
+from generated.flow.v1alpha1 import FlowPhase
 from generated.scheduling.v1beta1 import PodGroupPhase, QueueState
 from tests.unit.cli.harness import BATCH, Server, job, refused, run
 
@@ -254,7 +255,9 @@ def test_words_of_the_api_are_the_generated_ones() -> None:
     )
     assert {job_commands.ABORTING, job_commands.ABORTED, *job_commands.FINISHED} <= set(JobPhase.VALUES)
     assert {queue_commands.OPEN, queue_commands.CLOSED} <= set(QueueState.VALUES)
-    assert set(queuelist.PHASES) == set(PodGroupPhase.VALUES)
+    assert set(phases.POD_GROUP) == set(PodGroupPhase.VALUES)
+    assert set(phases.JOB) == set(JobPhase.VALUES)
+    assert set(phases.JOB_FLOW) == set(FlowPhase.VALUES)
 
 
 def test_a_help_flag_between_group_and_command_takes_the_next_word_with_it() -> None:

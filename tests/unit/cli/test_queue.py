@@ -151,6 +151,21 @@ def test_closing_may_be_waited_for() -> None:
     assert [request.method for request in used.requests] == ["GET", "POST", "GET", "GET"]
 
 
+def test_what_did_not_happen_in_time_is_not_said_to_be_done() -> None:
+    used = Server().on(f"GET {QUEUES}/q1", queue()).on(f"POST {COMMANDS}", {})
+    words = ("queue", "operate", "-n", "q1", "-a", "close", "--wait", "--timeout", "2s")
+    told = "Failed to operate queue: timed out after 2s: queue q1 is Open, not yet closed\n"
+    for form in (("--verbose",), ("-o", "name"), ("-o", "yaml")):
+        result = run(*words, *form, server=used)
+        assert (result.code, result.out) == (255, told)
+
+
+def test_after_waiting_the_queue_is_shown_as_it_became() -> None:
+    used = Server().on(f"GET {QUEUES}/q1", queue(), queue(state="Closed")).on(f"POST {COMMANDS}", {})
+    result = run("queue", "operate", "-n", "q1", "-a", "close", "--wait", "-o", "yaml", server=used)
+    assert "state: Closed" in result.out
+
+
 def test_the_missing_right_is_named() -> None:
     used = Server().on(f"GET {QUEUES}/q1", queue()).fail(f"POST {COMMANDS}", 403, "no", "Forbidden")
     assert (

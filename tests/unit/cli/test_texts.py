@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from cli import documents, fields, kinds, times, yamltext
 from cli.errors import CommandError
-from cli.listing import sort_key
 from cli.quantities import resource_list
+from cli.sorting import sort_key
 from cli.tables import Table, widest
 from generated.registry import by_kind
 from runtime.timestamps import parse_nanoseconds

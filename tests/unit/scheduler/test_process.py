@@ -10,11 +10,16 @@ from typing import Any
 
 import pytest
 
+from generated.listers.scheduling_v1 import PriorityClassLister
+from generated.meta.v1 import ObjectMeta
+from generated.scheduling.v1 import PriorityClass
+from generated.scheduling.v1beta1 import PodGroup, PodGroupSpec
 from scheduler.cache.facts import Facts
 from scheduler.cache.feed import RESOURCES
-from scheduler.process import CONFIG_MAP, Process, component_name, standby_of, subject_of, wait_synced
+from scheduler.process import CONFIG_MAP, Process, class_check, component_name, standby_of, subject_of, wait_synced
 from scheduler.settings.options import feature_gates, parser
 from scheduler.state.cluster import Cluster
+from scheduler.state.job import Job
 
 
 def flags(*words: str) -> Namespace:
@@ -89,6 +94,21 @@ def test_flags_and_gates_say_which_kinds_are_watched(words: tuple[str, ...], pas
     gates.set(found.feature_gates)
     everything = Facts(Cluster(), scheduler_names=("volcano",), default_queue="default")
     assert set(everything.kinds) - Process(found, gates)._kinds(everything) == passed_over
+
+
+@pytest.mark.parametrize(
+    ("stored", "has_synced", "is_told"),
+    [((), True, True), ((), False, False), (("high",), True, False)],
+    ids=["it doesn't exist", "nobody knows yet", "it exists"],
+)
+def test_a_missing_priority_class_is_told_as_soon_as_all_are_known(
+    stored: tuple[str, ...], has_synced: bool, is_told: bool
+) -> None:
+    lister = PriorityClassLister.filled([PriorityClass(metadata=ObjectMeta(name=name)) for name in stored])
+    classes: Any = SimpleNamespace(has_synced=has_synced, lister=lister.lister)
+    job = Job("ns/a")
+    job.pod_group, job.min_available = PodGroup(spec=PodGroupSpec(priority_class_name="high")), 1
+    assert bool(class_check(classes)(job)) is is_told
 
 
 def test_everything_that_makes_the_state_can_be_watched() -> None:

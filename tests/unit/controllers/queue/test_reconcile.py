@@ -118,6 +118,14 @@ async def test_a_queue_is_not_opened_below_a_closed_one() -> None:
     with pytest.raises(QueueError, match=words):
         await world.do("q", "OpenQueue", "CommandIssued")
     assert world.fakes.writes == []
+    assert world.events.seen == [("Warning", "q", "OpenQueue", words)]
+
+
+async def test_a_cascade_that_the_parent_overtook_is_not_told_to_users() -> None:
+    world = World(queue("q", "Closed", "p", "true"), queue("p", "Closing"))
+    with pytest.raises(QueueError):
+        await world.do("q", "OpenQueue", CASCADE)
+    assert world.events.seen == []
 
 
 async def test_a_missing_parent_is_an_error_but_a_missing_root_is_not() -> None:

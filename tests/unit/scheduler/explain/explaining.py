@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from scheduler.explain.explain import explain
+from scheduler.explain.obstacles import Obstacle
 from scheduler.explain.opening import opened
 from scheduler.explain.report import Explanation
 from scheduler.explain.shared import Shared
@@ -30,11 +31,12 @@ def explained(
     memory: Memory | None = None,
     spans: Sequence[Span] = (),
     stopwatch: Any = lambda: 0.0,
+    known: Sequence[Obstacle] = (),
 ) -> Explanation:
     """Why `ns/<job>` waits."""
     memory = memory or memory_of(world.cluster, text, plugins)
     with opened(world.cluster, memory, 1000.0) as session:
-        return explain(Shared(session), world.cluster.jobs[f"ns/{job}"], spans, stopwatch)
+        return explain(Shared(session), world.cluster.jobs[f"ns/{job}"], spans, stopwatch, known)
 
 
 def kinds(answer: Explanation) -> list[str]:

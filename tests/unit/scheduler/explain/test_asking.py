@@ -21,7 +21,7 @@ from scheduler.evicting.nominations import Nomination
 from scheduler.explain.asking import TURN_SECONDS, NoAnswer, Questions
 from scheduler.explain.endpoint import PATTERN, Endpoint, standby_text
 from scheduler.explain.explain import explain
-from scheduler.explain.report import Explanation
+from scheduler.explain.report import Cause, CauseKind, Explanation
 from scheduler.loop import Scheduler
 from scheduler.state.status import Status
 from tests.unit.scheduler.build import World, memory_of, shape
@@ -70,6 +70,16 @@ def test_a_question_is_answered_at_once_although_no_cycle_is_due() -> None:
     }
     assert answers[0].times.actions
     assert len(results) == 1, "questions start no cycle"
+
+
+def test_what_the_process_knows_beside_the_state_is_told_too() -> None:
+    scheduler = scheduler_of(world_of("a"))
+    cause = Cause(kind=CauseKind.NO_PRIORITY_CLASS, text="PriorityClass high does not exist")
+    scheduler.questions.known = lambda job: [(cause, f"create it for {job.id}")]
+    with running(scheduler):
+        answer = scheduler.questions.ask("ns", "a", PATIENCE)
+    assert cause in answer.causes
+    assert "create it for ns/a" in answer.needs
 
 
 def test_an_unknown_job_is_said_to_be_unknown() -> None:

@@ -29,6 +29,7 @@ from scheduler.cycle import run_cycle
 from scheduler.dump import parts
 from scheduler.dump.record import decisions_of
 from scheduler.evicting.nominations import Nomination
+from scheduler.explain.obstacles import no_class
 from scheduler.explain.opening import opened
 from scheduler.explain.report import CauseKind
 from scheduler.gates import Gates
@@ -520,6 +521,69 @@ def test_the_slow_plugin_is_named_and_what_declares_nothing() -> None:
     assert {(took.plugin, took.milliseconds) for took in answer.times.asked} >= {("slow", 1.0), ("predicates", 1.0)}
     assert answer.waiting[0].nodes is not None
     assert answer.waiting[0].nodes.filters[-1].reasons == {"node(s) are not liked": 1}
+
+
+class Asking(Plugin):
+    """Does not say that jobs may sleep, is asked before each pod and picks its node."""
+
+    name = "asking"
+
+    def on_session_open(self, session: Session) -> None:
+        session.add_pre_predicate(self.name, lambda _: None)
+        session.add_best_node(self.name, lambda _task, _nodes: None)
+
+
+class Patient(Plugin):
+    """Lets jobs sleep, and has nothing to say."""
+
+    name = "patient"
+    lets_jobs_sleep = True
+
+    def on_session_open(self, session: Session) -> None:
+        session.add_job_order(self.name, key=lambda job: job.created)
+
+
+def test_the_plugins_that_keep_jobs_from_sleeping_are_named_with_why() -> None:
+    text = DEFAULT.replace("{name: gang}", "{name: gang}, {name: slow}, {name: asking}, {name: patient}")
+    world = World()
+    world.node("n-1")
+    world.gang("a", [("w", 1, shape(cpu=9000.0))])
+    plugins = {"slow": Slow, "asking": Asking, "patient": Patient}
+    told = [(each.plugin, each.why) for each in explained(world, "a", text=text, plugins=plugins).times.awake]
+    assert told == [
+        ("slow", "its class does not say lets_jobs_sleep"),
+        ("asking", "its class does not say lets_jobs_sleep"),
+        ("asking", "it is asked before each pod"),
+        ("slow", "slow declares nothing of what it reads"),
+        ("asking", "it picks the node of each pod"),
+    ]
+    assert explained(world, "a").times.awake == []
+
+
+@pytest.mark.parametrize(
+    ("pods", "exists", "is_told"), [(0, False, True), (1, False, True), (2, False, False), (1, True, False)]
+)
+def test_a_priority_class_that_does_not_exist_is_why_pods_are_missing(pods: int, exists: bool, is_told: bool) -> None:
+    world = World()
+    world.node("n-1")
+    world.gang("a", [("w", pods, shape())], minimum=2, phase="Inqueue")
+    job = world.cluster.jobs["ns/a"]
+    assert job.pod_group is not None
+    spec = msgspec.structs.replace(job.pod_group.spec, priority_class_name="high")
+    job.pod_group = msgspec.structs.replace(job.pod_group, spec=spec)
+    known = no_class(job, lambda _: exists)
+    answer = explained(world, "a", known=known)
+    assert (CauseKind.NO_PRIORITY_CLASS in kinds(answer)) is is_told
+    if is_told:
+        assert answer.summary == "PriorityClass high does not exist, so pods that name it can't be made"
+        assert answer.needs[0] == "create PriorityClass high, or name another in priorityClassName"
+        assert not answer.can_start
+
+
+def test_a_job_without_a_priority_class_lacks_none() -> None:
+    world = World()
+    world.gang("a", [], minimum=2)
+    assert no_class(world.cluster.jobs["ns/a"], lambda _: False) == []
 
 
 @pytest.mark.parametrize(("written", "told"), [("Running", "Running"), ("Completed", "Completed"), ("", "Inqueue")])

@@ -52,7 +52,29 @@ def test_a_tier_that_nobody_has_is_the_cause() -> None:
     answer = explained(world, "a", text=CONFIGURATION)
     assert kinds(answer)[0] == CauseKind.TOPOLOGY
     assert answer.summary == "failed to find hypernode tier name nowhere"
-    assert answer.needs
+    assert answer.needs == ["a tier in networkTopology that the hypernodes of this cluster have"]
+
+
+@pytest.mark.parametrize(
+    ("listed", "need"),
+    [
+        ("", "plugin network-topology-aware in the scheduler's configuration, or mode soft in networkTopology"),
+        (
+            ", {name: network-topology-aware, enabledHyperNodeGradient: false}",
+            "enabledHyperNodeGradient of plugin network-topology-aware switched on in the scheduler's configuration",
+        ),
+    ],
+    ids=["not listed", "switched off"],
+)
+@pytest.mark.parametrize("pods", [0, 1])
+def test_the_plugin_that_a_hard_limit_needs_is_named_in_the_advice(listed: str, need: str, pods: int) -> None:
+    world = racks(4000.0, 4000.0)
+    world.gang("a", [("w", pods, shape())], minimum=1)
+    limit(world.cluster.jobs["ns/a"], tier=1)
+    answer = explained(world, "a", text=CONFIGURATION.replace(", {name: network-topology-aware}", listed))
+    assert CauseKind.TOPOLOGY in kinds(answer)
+    assert need in answer.needs
+    assert not any("with room" in told for told in answer.needs)
 
 
 def test_a_soft_wish_excludes_nothing_and_a_job_without_one_has_no_topology() -> None:
