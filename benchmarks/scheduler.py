@@ -213,11 +213,15 @@ async def start_case(bench: Bench, folder: Path, configuration: str) -> None:
         print(f"start: first bind after {min(binds.times.values()) - process.started:.1f} s (to reach 8); "
               f"CPU {process.cpu:.1f} s, peak {process.peak:.0f} MiB")  # fmt: skip
         for line in process.log.read_text(errors="replace").splitlines():
-            if "phase=" in line:
+            if _PART.search(line):
                 print(f"start: {line}")
     finally:
         watcher.cancel()
         process.end()
+
+
+_PART = re.compile(r"informer\.listed resource=(pods|nodes) |first cycle ")
+"""Lines of the scheduler's log that say how long a part of the start took, in seconds."""
 
 
 @asynccontextmanager

@@ -17,7 +17,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from runtime import process_metrics, version
+from runtime import garbage, process_metrics, version
 from runtime.endpoints import Endpoints
 from runtime.errors import ApiError, ConfigError, ConnectionFailed
 from runtime.features import FeatureError
@@ -188,7 +188,8 @@ class Manager:
         self._signals.install(self.stop)
         try:
             self.endpoints.start()
-            ending = asyncio.run(self._live(setup))
+            with garbage.long_lived():
+                ending = asyncio.run(self._live(setup))
         except Exception as error:  # noqa: BLE001  # told, and becomes the exit code
             ending = self._failure(error)
         finally:

@@ -141,12 +141,9 @@ class Pager(Generic[T]):
         """
         Add the page that `limit` and `continue_` asked for.
 
-        Raises DecodeError when the list has no end: a token that comes back, or too many pages.
+        Raises DecodeError as `check` does.
         """
-        if page.continue_ in self._tokens:
-            raise DecodeError(f"the list has no end: page {len(self._tokens) + 1} leads back to one read before")
-        if len(self._tokens) >= MOST_PAGES:
-            raise DecodeError(f"the list has no end: more than {MOST_PAGES} pages")
+        self.check(page.continue_)
         if page.continue_:
             self._tokens.add(page.continue_)
         self._items += page.items
@@ -154,6 +151,13 @@ class Pager(Generic[T]):
         self._resource_version = page.resource_version
         self.continue_ = page.continue_
         self.is_complete = not page.continue_
+
+    def check(self, token: str) -> None:
+        """Raises DecodeError when the list has no end: a token that comes back, or too many pages."""
+        if token in self._tokens:
+            raise DecodeError(f"the list has no end: page {len(self._tokens) + 1} leads back to one read before")
+        if len(self._tokens) >= MOST_PAGES:
+            raise DecodeError(f"the list has no end: more than {MOST_PAGES} pages")
 
     def restart(self, error: Gone) -> None:
         """Begin again after 410. Raises `error` when it didn't concern a continue token, or not paging didn't help."""

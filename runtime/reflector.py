@@ -13,7 +13,7 @@ import logging
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, NoReturn, Protocol, TypeVar
+from typing import Generic, NoReturn, Protocol, TypeVar
 
 import msgspec
 
@@ -25,16 +25,16 @@ from runtime.errors import (
     ConnectionFailed,
     DecodeError,
     Forbidden,
-    Gone,
     ServerError,
     TooManyRequests,
     Unauthorized,
 )
 from runtime.event_reader import ADDED, BOOKMARK, DELETED, MODIFIED, NOTES, Broken, Deleted, EventReader, Note
 from runtime.informer_metrics import EVENTS, InformerMetrics
+from runtime.listing import read_all
 from runtime.mutation import CacheMutated
 from runtime.objects import Object
-from runtime.pages import Pager
+from runtime.pages import Page
 from runtime.resource import Resource
 
 T = TypeVar("T", bound=Object)
@@ -136,33 +136,31 @@ class Reflector(Generic[T]):
 
     async def _list(self) -> None:
         """Read all pages and hand them over as one state; a list that breaks off changes nothing."""
-        items: Resource[Any] = self._resource.with_model(msgspec.Raw)
-        pager: Pager[T | Broken] = Pager(self._page_size)
-        while not pager.is_complete:
-            try:
-                page = await self._client.list_page(
-                    items,
-                    self._scope.namespace,
-                    label_selector=self._scope.label_selector,
-                    field_selector=self._scope.field_selector,
-                    limit=pager.limit,
-                    continue_=pager.continue_,
-                    decode=self._reader.read_object,
-                )
-            except Gone as error:
-                pager.restart(error)
-            else:
-                pager.take(page)
-        everything = pager.result()
+        everything = await read_all(self._read_page, self._reader.read_object, self._page_size)
         await self._sink.replace(everything.items)
         self.resource_version = everything.resource_version
         self._metrics.lists.inc()
         self._metrics.heard(everything.resource_version)
         _log.info(
-            "informer.listed resource=%s objects=%d version=%s",
+            "informer.listed resource=%s objects=%d version=%s waited=%.2f decoded=%.2f",
             self._resource.qualified_name,
             len(everything.items),
             everything.resource_version,
+            everything.waited,
+            everything.decoded,
+        )
+
+    async def _read_page(self, limit: int, token: str) -> Page[msgspec.Raw]:
+        """One page, its objects as they came."""
+        texts: Resource[msgspec.Raw] = self._resource.with_model(msgspec.Raw)
+        return await self._client.list_page(
+            texts,
+            self._scope.namespace,
+            label_selector=self._scope.label_selector,
+            field_selector=self._scope.field_selector,
+            limit=limit,
+            continue_=token,
+            decode=lambda text: text,
         )
 
     async def _watch(self) -> None:

@@ -99,6 +99,8 @@ class Scheduler:
         self.questions = Questions(self._hasten)
         """Why jobs wait: answered between two cycles."""
         self._spans: tuple[Span, ...] = ()
+        self._built = 0.0
+        """Seconds that the state took to become what it was in the first cycle."""
         self._seen = -1
         self._take_up(loaded)
 
@@ -156,7 +158,10 @@ class Scheduler:
             while not stop.is_set():
                 self._wake.clear()
                 self.facts.follows_phases = not ready.is_set()
+                begin = self._stopwatch()
                 self.drain()
+                if not self.cycles:
+                    self._built += self._stopwatch() - begin
                 if self._halting.is_set():
                     self.questions.refuse("this scheduler is ending")
                     self._halted.set()
@@ -254,6 +259,10 @@ class Scheduler:
             self._wake.set()
         else:
             self._rest(self._stopwatch() - begin)
+        if self.cycles == 1:
+            took = self._stopwatch() - begin
+            counts = len(cluster.nodes), len(cluster.jobs), len(cluster.tasks)
+            log.info("first cycle built=%.2f took=%.2f nodes=%d jobs=%d pods=%d", self._built, took, *counts)
         self._hand_on(result)
         if taking is not None and self._keep is not None:
             self._keep(taking.finish(budget, result))
@@ -282,7 +291,7 @@ class Scheduler:
         log.info(
             "dump memory peak=%d objects=%d collections=%d nodes=%d jobs=%d tasks=%d",
             usage.ru_maxrss,
-            len(gc.get_objects()),
+            len(gc.get_objects()) + gc.get_freeze_count(),
             sum(generation["collections"] for generation in gc.get_stats()),
             len(cluster.nodes),
             len(cluster.jobs),

@@ -402,5 +402,5 @@ async def test_what_happens_is_counted_and_logged(caplog: pytest.LogCaptureFixtu
             await until(lambda: len(client.times("watch")) == 2)
     assert (events.get() - before[0], failures.get() - before[1]) == (2, 1)
     messages = [record.getMessage() for record in caplog.records]
-    assert "informer.listed resource=pods objects=1 version=7" in messages
+    assert "informer.listed resource=pods objects=1 version=7 waited=0.00 decoded=0.00" in messages
     assert "informer.failed resource=pods failures=1 error=scripted: connection reset" in messages

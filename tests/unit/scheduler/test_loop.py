@@ -361,3 +361,16 @@ def test_room_promised_after_evictions_outlives_a_reload_and_keeps_the_cycles_go
     assert result is not None
     assert [lapse.why for lapse in result.outcome.lapses] == ["the pod is gone"]
     assert scheduler.cycle() is None
+
+
+def test_the_first_cycle_and_no_other_says_how_long_it_and_the_state_took(caplog: pytest.LogCaptureFixture) -> None:
+    scheduler = made(facts(), [])
+    with caplog.at_level(logging.INFO):
+        for name in ("g-w-0", "g-w-1"):
+            scheduler.push(("Pod", None, pod(name)))
+            scheduler.drain()
+            assert scheduler.cycle() is not None
+    lines = [record.getMessage() for record in caplog.records if "first cycle" in record.getMessage()]
+    assert len(lines) == 1
+    assert lines[0].startswith("first cycle built=0.00 took=0.")
+    assert lines[0].endswith("nodes=1 jobs=1 pods=1")
