@@ -21,6 +21,7 @@ from runtime.event_reader import Decoder, EventReader
 from runtime.handlers import Handler
 from runtime.informer_metrics import InformerMetrics
 from runtime.lister import Indexer, Lister
+from runtime.listing import PAGE_SIZE
 from runtime.mutation import MutationGuard
 from runtime.objects import Key, Object
 from runtime.reflector import SPREAD_BACKOFF, WATCH_SECONDS, Reflector, Scope
@@ -70,7 +71,7 @@ class Informer(Generic[T]):
         transform: Transform[T] | None = None,
         decoder: Decoder[T] | None = None,
         indexers: Mapping[str, Indexer[T]] | None = None,
-        page_size: int = 500,
+        page_size: int = PAGE_SIZE,
         resync: float | None = None,
         on_unreadable: Callable[[Key, DecodeError], None] | None = None,
         backoff: Backoff = SPREAD_BACKOFF,

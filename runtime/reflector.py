@@ -31,7 +31,7 @@ from runtime.errors import (
 )
 from runtime.event_reader import ADDED, BOOKMARK, DELETED, MODIFIED, NOTES, Broken, Deleted, EventReader, Note
 from runtime.informer_metrics import EVENTS, InformerMetrics
-from runtime.listing import read_all
+from runtime.listing import PAGE_SIZE, read_all
 from runtime.mutation import CacheMutated
 from runtime.objects import Object
 from runtime.pages import Page
@@ -98,7 +98,7 @@ class Reflector(Generic[T]):
         metrics: InformerMetrics,
         *,
         scope: Scope = Scope(),
-        page_size: int = 500,
+        page_size: int = PAGE_SIZE,
         backoff: Backoff = SPREAD_BACKOFF,
         watch_seconds: tuple[int, int] = WATCH_SECONDS,
         rand: Callable[[], float] = random.random,

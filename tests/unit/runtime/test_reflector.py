@@ -14,6 +14,7 @@ from runtime.decoding import decoder_of
 from runtime.errors import ConfigError, ConnectionFailed
 from runtime.event_reader import Broken, Deleted, EventReader
 from runtime.informer_metrics import EVENTS, FAILURES, InformerMetrics
+from runtime.listing import PAGE_SIZE
 from runtime.mutation import CacheMutated
 from runtime.reflector import Reflector, Scope
 from tests.unit.runtime.models import PODS, Pod, line, pod, text
@@ -115,7 +116,7 @@ async def test_a_list_that_expires_between_pages_starts_over_and_shows_nothing_b
     async with running(reflector(client, log)):
         await until(lambda: bool(client.times("watch")))
     assert log.entries == ["LIST b c"]
-    assert client.arguments("list", "limit") == [500, 500, 500, 500, 0]
+    assert client.arguments("list", "limit") == [PAGE_SIZE, PAGE_SIZE, PAGE_SIZE, PAGE_SIZE, 0]
     assert client.arguments("watch", "resource_version") == ["12"]
 
 
@@ -289,7 +290,7 @@ async def test_a_server_whose_lists_always_expire_is_asked_less_and_less() -> No
         await until(lambda: client.open_watches == 1)
     firsts = client.times("list")[::6]
     assert [after - before for before, after in itertools.pairwise(firsts)] == pytest.approx([0.3, 0.6, 1.2, 2.4])
-    assert client.arguments("list", "limit") == [500, 500, 500, 500, 0, 0] * 4 + [500]
+    assert client.arguments("list", "limit") == [PAGE_SIZE, PAGE_SIZE, PAGE_SIZE, PAGE_SIZE, 0, 0] * 4 + [PAGE_SIZE]
 
 
 async def test_a_list_without_end_is_given_up_and_tried_again() -> None:
