@@ -31,6 +31,7 @@ from generated.core.v1 import Node as NodeObject
 from generated.meta.v1 import ObjectMeta
 from generated.scheduling.v1beta1 import PodGroup
 from generated.scheduling.v1beta1 import Queue as QueueObject
+from runtime import garbage
 from scheduler.actions import BUILT_IN as ACTIONS
 from scheduler.cycle import run_cycle
 from scheduler.memory import Memory
@@ -197,8 +198,9 @@ def main() -> None:
     parser.add_argument("--chart", action="store_true", help="measure the chart's default configuration")
     options = parser.parse_args()
     print(conditions())
-    for name in options.case or CASES:
-        CASES[name](Load(options.nodes, options.jobs, options.pods, chart=options.chart))
+    with garbage.long_lived():  # as in a scheduler's process
+        for name in options.case or CASES:
+            CASES[name](Load(options.nodes, options.jobs, options.pods, chart=options.chart))
 
 
 if __name__ == "__main__":

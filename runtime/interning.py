@@ -11,6 +11,7 @@ A pool forgets what no object holds any longer, so that years of jobs leave noth
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
 from secrets import token_bytes
 from sys import getrefcount
 from typing import Any, Generic, TypeVar, get_origin
@@ -70,23 +71,23 @@ class Pool:
             return self._values[key]
         except KeyError:
             value = self._values[key] = self._decode(bytes(text))
-        for _ in range(_SWEEP_STEPS):
-            self._step()
+        self._look_at(_SWEEP_STEPS)
         return value
 
-    def _step(self) -> None:
-        """Look at the next part and drop it if only the pool holds it."""
-        key = next(self._hand, None)
-        if key is None:
-            self._hand = iter(list(self._values))
-        elif getrefcount(self._values.get(key)) <= _UNSHARED:
-            self._values.pop(key, None)
+    def _look_at(self, count: int) -> None:
+        """Drop those of the next parts that only the pool holds; behind the last comes the first."""
+        values, seen = self._values, 0
+        for key in islice(self._hand, count):
+            seen += 1
+            if getrefcount(values.get(key)) <= _UNSHARED:
+                values.pop(key, None)
+        if seen < count:
+            self._hand = iter(list(values))
 
     def sweep(self) -> None:
         """Drop everything that is no longer in use, at once."""
-        self._hand = iter(())
-        for _ in range(len(self._values) + 1):
-            self._step()
+        self._hand = iter(list(self._values))
+        self._look_at(len(self._values))
 
 
 def _words() -> Pool:

@@ -7,13 +7,17 @@ A check appends to a list of causes, so that the user reads all of them at once,
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from functools import lru_cache, wraps
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from functools import wraps
+from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 
-H = TypeVar("H", bound=Hashable)
+P = TypeVar("P")
+V = TypeVar("V")
+
+MOST_HELD: Final = 2048
+"""Parts that one judgement is remembered of."""
 
 
 class Cause(NamedTuple):
@@ -30,6 +34,10 @@ class Cause(NamedTuple):
 
 class Causes(list[Cause]):
     """The mistakes found so far."""
+
+    def below(self, field: str, found: Iterable[Cause]) -> None:
+        """What was found in a part that stands in this field."""
+        self.extend(Cause(field + cause.field, cause.message) for cause in found)
 
     def invalid(self, field: str, value: Any, *details: str) -> None:
         """A value that breaks these rules: one cause for each."""
@@ -66,25 +74,39 @@ class Causes(list[Cause]):
         self.append(Cause(field, f"Too many: {count}: must have at most {most} items"))
 
 
-def remembered(check: Callable[[Causes, str, H], None]) -> Callable[[Causes, str, H], None]:
+def by_identity(judge: Callable[[P], V]) -> Callable[[P], V]:
     """
-    A check of a part that comes again and again, such as a probe: what it found in an equal one holds for this one.
+    A judgement on parts that come again and again as one object, such as the probes of most containers.
 
-    For parts that can be hashed: models of texts, numbers and lists, without maps.
+    Reviews are read so that equal parts are one (`webhooks.jobs.templates`). To know a part by what it is takes a
+    lookup; to know it by what it says, the hash of all that is in it, which costs as much as the judgement itself.
     """
+    known: dict[int, tuple[P, V]] = {}  # holding a part keeps its identity from being taken by another one
 
-    @lru_cache(maxsize=2048)
-    def below(part: H) -> tuple[Cause, ...]:
+    @wraps(judge)
+    def judge_once(part: P) -> V:
+        held = known.get(id(part))
+        if held is not None:
+            return held[1]
+        verdict = judge(part)
+        if len(known) >= MOST_HELD:
+            known.clear()
+        known[id(part)] = part, verdict
+        return verdict
+
+    return judge_once
+
+
+def remembered(check: Callable[[Causes, str, P], None]) -> Callable[[P], tuple[Cause, ...]]:
+    """What a check finds in a part `by_identity`, in fields named from the part on; see `Causes.below`."""
+
+    @by_identity
+    def find(part: P) -> tuple[Cause, ...]:
         found = Causes()
         check(found, "", part)
         return tuple(found)
 
-    @wraps(check)
-    def replay(causes: Causes, field: str, part: H) -> None:
-        for cause in below(part):
-            causes.append(Cause(field + cause.field, cause.message))
-
-    return replay
+    return find
 
 
 def shown(value: Any) -> str:

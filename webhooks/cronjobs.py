@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import ClassVar, Final
 
@@ -12,7 +13,7 @@ from generated.batch.v1alpha1 import CronJob, CronJobSpec
 from generated.scheduling.v1beta1 import QUEUES
 from generated.webhooks.batch_v1alpha1 import CronJobValidator
 from runtime import duration
-from runtime.admission import ALLOWED, Allowed, Denial, Validation
+from runtime.admission import ALLOWED, Allowed, Denial, Validation, Validator
 from runtime.rbac import READ, Rule
 from runtime.wire import AdmissionRequest
 from webhooks import wellformed
@@ -40,6 +41,10 @@ class CronJobRules(CronJobValidator):
         self._judge = templates.judge_for(context.options.gates)
         self._scheduler = first_scheduler(context.options.scheduler_names)
         self._clock = context.clock
+
+    def handler(self) -> Validator[CronJob]:
+        """What to register, read so that equal templates are judged once."""
+        return replace(super().handler(), intern=templates.interned("spec.jobTemplate.spec.tasks"))
 
     def validate_create(self, request: AdmissionRequest, obj: CronJob) -> Validation | Awaitable[Validation]:
         """Everything."""

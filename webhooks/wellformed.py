@@ -93,6 +93,11 @@ def _checked(text: str, pattern: re.Pattern[str], shape: str, most: int, unit: s
     return faults if pattern.fullmatch(text) else (*faults, shape)
 
 
+def is_label(text: str) -> bool:
+    """Whether it is a DNS-1123 label, and so any other sort of name as well. For texts that don't come again."""
+    return len(text) <= LABEL_LENGTH and _LABEL_RE.fullmatch(text) is not None
+
+
 @_remembered
 def label(text: str) -> Faults:
     """A DNS-1123 label, as containers, volumes and host names need it."""

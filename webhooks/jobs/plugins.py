@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from api import pluginargs
 from api.names import JOB_PLUGINS, JobPlugin
@@ -28,14 +29,16 @@ def warnings(spec: JobSpec) -> tuple[str, ...]:
 
     They are no reason to refuse a job: it runs without them, as it always did.
     """
-    found = []
-    for name, arguments in spec.plugins.items():
-        if name not in JOB_PLUGINS:
-            continue
-        parsed = pluginargs.parse(name, arguments)
-        if parsed.refused:
-            found.append(
-                f"job plugin {name}: invalid argument {parsed.refused}: {parsed.reason};"
-                " it and all arguments behind it are ignored"
-            )
-    return tuple(found)
+    known = (_warning(name, arguments) for name, arguments in spec.plugins.items() if name in JOB_PLUGINS)
+    return tuple(filter(None, known))
+
+
+@lru_cache(maxsize=1024)
+def _warning(plugin: str, arguments: tuple[str, ...]) -> str:
+    parsed = pluginargs.parse(plugin, arguments)
+    if not parsed.refused:
+        return ""
+    return (
+        f"job plugin {plugin}: invalid argument {parsed.refused}: {parsed.reason};"
+        " it and all arguments behind it are ignored"
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from api import names
 from generated.batch.v1alpha1 import JobSpec, TaskSpec
@@ -13,8 +13,20 @@ from webhooks.jobs.templates import TemplateJudge
 
 def problems(job: str, spec: JobSpec, judge: TemplateJudge) -> Iterator[str]:
     """What is wrong with each task in order."""
+    if judge.knows_right(spec.tasks):  # as they were in another job, under whose name alone their pods go
+        yield from filter(None, (_name_problem(job, task) for task in spec.tasks))
+        return
+    is_right = True
+    for problem in filter(None, _problems(job, spec.tasks, judge)):
+        is_right = False
+        yield problem
+    if is_right:
+        judge.note_right(spec.tasks)
+
+
+def _problems(job: str, tasks: Sequence[TaskSpec], judge: TemplateJudge) -> Iterator[str]:
     seen: set[str] = set()
-    for index, task in enumerate(spec.tasks):
+    for index, task in enumerate(tasks):
         if task.min_available is not None and task.min_available > task.replicas:
             yield f" 'minAvailable' is greater than 'replicas' in task: {task.name}, job: {job};"
         if task.name in seen:
@@ -22,25 +34,32 @@ def problems(job: str, spec: JobSpec, judge: TemplateJudge) -> Iterator[str]:
         seen.add(task.name)
         if task.policies:
             yield policies.problems(task.policies, "spec.tasks.policies")
-        yield from _pod_problems(job, task, index, judge)
-        yield topology.partition_problem(task, job)
+        yield _name_problem(job, task)
+        if template := template_problem(task, index, judge):
+            yield template
+        elif task.topology_policy:
+            yield topology.numa_problem(task, index)
+        if task.partition_policy is not None:
+            yield topology.partition_problem(task, job)
 
 
-def _pod_problems(job: str, task: TaskSpec, index: int, judge: TemplateJudge) -> Iterator[str]:
+def _name_problem(job: str, task: TaskSpec) -> str:
+    """What is wrong with the name of its last pod, which is the longest."""
     pod = names.pod_name(job, task.name, max(task.replicas - 1, 0))
-    if faults := wellformed.qualified_name(pod) or wellformed.subdomain(pod):
-        yield f"create pod with name {pod} validate failed [{' '.join(faults)}];"
-    if template := template_problem(task, index, judge):
-        yield template
-    else:
-        yield topology.numa_problem(task, index)
+    if wellformed.is_label(pod):
+        return ""
+    faults = wellformed.qualified_name(pod) or wellformed.subdomain(pod)
+    return f"create pod with name {pod} validate failed [{' '.join(faults)}];" if faults else ""
 
 
 def template_problem(task: TaskSpec, index: int, judge: TemplateJudge) -> str:
     """What is wrong with the template of a task, which is judged under the task's name."""
-    mistakes = [f"metadata.name: {_invalid_name(task.name, fault)}" for fault in wellformed.subdomain(task.name)]
-    mistakes += map(str, judge.causes(task.template))
-    return f"spec.task[{index}]." + "".join(f"{mistake}. " for mistake in mistakes) if mistakes else ""
+    faults, causes = wellformed.subdomain(task.name), judge.causes(task.template)
+    if not faults and not causes:
+        return ""
+    mistakes = [f"metadata.name: {_invalid_name(task.name, fault)}" for fault in faults]
+    mistakes += map(str, causes)
+    return f"spec.task[{index}]." + "".join(f"{mistake}. " for mistake in mistakes)
 
 
 def _invalid_name(name: str, fault: str) -> str:

@@ -29,8 +29,8 @@ class JobRules(JobValidator):
         self._changes_templates = context.options.allows_template_updates
 
     def handler(self) -> Validator[Job]:
-        """What to register, read so that equal templates are judged once."""
-        return replace(super().handler(), intern=templates.INTERN)
+        """What to register, read so that equal tasks and templates are judged once."""
+        return replace(super().handler(), intern=templates.interned("spec.tasks"))
 
     def validate_create(self, request: AdmissionRequest, obj: Job) -> Validation | Awaitable[Validation]:
         """Whether the job could run as it is."""

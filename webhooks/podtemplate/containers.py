@@ -98,15 +98,15 @@ def _check_common(causes: Causes, field: str, container: Container, around: Surr
     policy = container.termination_message_policy
     if policy and policy not in _TERMINATION_POLICIES:
         causes.unsupported(f"{field}.terminationMessagePolicy", policy, _TERMINATION_POLICIES)
-    if container.ports:
-        _check_ports(causes, f"{field}.ports", container.ports)
+    if container.ports and (found := _of_ports(container.ports)):
+        causes.below(f"{field}.ports", found)
     env.check(causes, field, container, around.able)
     mounts.check(causes, field, container, around.volumes)
     if container.image_pull_policy and container.image_pull_policy not in _PULL_POLICIES:
         causes.unsupported(f"{field}.imagePullPolicy", container.image_pull_policy, _PULL_POLICIES)
     asked = container.resources
     if asked.limits or asked.requests or asked.claims:
-        resources.check_container(causes, f"{field}.resources", asked, around.claims)
+        resources.check_container(causes, field, asked, around.claims)
     if container.resize_policy:
         _check_resize(causes, f"{field}.resizePolicy", container, around.spec.restart_policy)
     if container.security_context is not None:
@@ -114,7 +114,7 @@ def _check_common(causes: Causes, field: str, container: Container, around: Surr
 
 
 @remembered
-def _check_ports(causes: Causes, field: str, ports: tuple[ContainerPort, ...]) -> None:
+def _of_ports(causes: Causes, field: str, ports: tuple[ContainerPort, ...]) -> None:
     names: set[str] = set()
     for index, port in enumerate(ports):
         place = f"{field}[{index}]"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Final
 
 from generated.core.v1 import (
     Container,
@@ -17,7 +17,7 @@ from generated.core.v1 import (
     ResourceFieldSelector,
 )
 from webhooks import wellformed
-from webhooks.causes import Causes, remembered
+from webhooks.causes import Causes
 from webhooks.podtemplate.abilities import Abilities
 from webhooks.podtemplate.resources import amount
 
@@ -39,6 +39,7 @@ OF_VOLUMES: Final = (
     "metadata.namespace",
     "metadata.uid",
 )
+_VERSIONS: Final = ("v1", "")
 _FIELDS: Final = {*_OF_VARIABLES, *OF_VOLUMES, "spec.restartPolicy", "spec.schedulerName", "status.phase", "spec.host"}
 _KEYED: Final = {"metadata.annotations", "metadata.labels"}
 _SUBSCRIPT = re.compile(r"(.+?)\['(.*)'\]", re.DOTALL)
@@ -70,13 +71,41 @@ def check(causes: Causes, field: str, container: Container, able: Abilities) -> 
 
 def _check_variables(causes: Causes, field: str, variables: tuple[EnvVar, ...], able: Abilities) -> None:
     for index, variable in enumerate(variables):
-        if not variable.name:
-            causes.required(f"{field}[{index}].name")
-        elif faults := wellformed.variable(variable.name):
-            causes.invalid(f"{field}[{index}].name", variable.name, *faults)
-        if variable.value_from is not None:
-            origin = _Origin(variable.value_from, bool(variable.value), able)
-            _check_origin(causes, f"{field}[{index}].valueFrom", origin)
+        if faults := wellformed.variable(variable.name):
+            _refuse_name(causes, f"{field}[{index}].name", variable.name, faults)
+        source = variable.value_from
+        if source is not None and (variable.value or not _is_plain_field(source)):
+            _check_origin(causes, f"{field}[{index}].valueFrom", source, bool(variable.value), able)
+
+
+def _refuse_name(causes: Causes, field: str, name: str, faults: tuple[str, ...]) -> None:
+    if name:
+        causes.invalid(field, name, *faults)
+    else:
+        causes.required(field)
+
+
+def _is_plain_field(source: EnvVarSource) -> bool:
+    """Whether it is what most are: one of the known fields of the pod, and nothing else."""
+    field = source.field_ref
+    return (
+        field is not None
+        and field.field_path in _OF_VARIABLES
+        and field.api_version in _VERSIONS
+        and source.config_map_key_ref is None
+        and source.secret_key_ref is None
+        and source.resource_field_ref is None
+        and source.file_key_ref is None
+    )
+
+
+def has_files(containers: tuple[Container, ...]) -> bool:
+    """Whether a variable comes from a file."""
+    for container in containers:  # a generator would take longer than all that it looks at
+        for variable in container.env:
+            if variable.value_from is not None and variable.value_from.file_key_ref is not None:
+                return True
+    return False
 
 
 def check_file_volumes(causes: Causes, field: str, spec: PodSpec) -> None:
@@ -98,16 +127,13 @@ def _check_file_volume(causes: Causes, place: str, name: str, spec: PodSpec) -> 
         causes.invalid(place, name, "referenced volume must be of type emptyDir")
 
 
-class _Origin(NamedTuple):
-    source: EnvVarSource
-    has_value: bool
-    """Whether the variable has a value of its own as well."""
-    able: Abilities
-
-
-@remembered
-def _check_origin(causes: Causes, field: str, origin: _Origin) -> None:
-    source, has_value, able = origin
+def _check_origin(
+    causes: Causes,
+    field: str,
+    source: EnvVarSource,
+    has_value: bool,  # noqa: FBT001  # of its own, which the variable must not have beside
+    able: Abilities,
+) -> None:
     count = 0
     if source.field_ref is not None:
         count += 1
@@ -173,7 +199,7 @@ def check_field(causes: Causes, field: str, ref: ObjectFieldSelector, supported:
         causes.required(f"{field}.fieldPath")
         return
     subscript = _SUBSCRIPT.fullmatch(path)
-    if problem := _conversion_problem(path, subscript, ref.api_version or "v1"):
+    if problem := _conversion_problem(path, subscript, ref.api_version):
         causes.invalid(f"{field}.fieldPath", path, f"error converting fieldPath: {problem}")
     elif subscript is not None:
         name = subscript[2].lower() if subscript[1] == "metadata.annotations" else subscript[2]
@@ -185,7 +211,7 @@ def check_field(causes: Causes, field: str, ref: ObjectFieldSelector, supported:
 
 
 def _conversion_problem(path: str, subscript: re.Match[str] | None, version: str) -> str:
-    if version != "v1":
+    if version not in _VERSIONS:
         return f"unsupported pod version: {version}"
     if subscript is not None:
         return "" if subscript[1] in _KEYED else f"field label does not support subscript: {path}"

@@ -7,7 +7,7 @@ from typing import Final
 
 from generated.core.v1 import Container, Volume, VolumeDevice, VolumeMount
 from webhooks import wellformed
-from webhooks.causes import Causes
+from webhooks.causes import Causes, by_identity
 
 _PROPAGATION: Final = ("Bidirectional", "HostToContainer", "None")
 _RECURSIVE: Final = ("Disabled", "Enabled", "IfPossible")
@@ -17,9 +17,25 @@ def check(causes: Causes, field: str, container: Container, volumes: Mapping[str
     """All mounts and devices of a container. `volumes` are the valid ones of the pod."""
     mounts, devices = container.volume_mounts, container.volume_devices
     if mounts:
-        _check_mounts(causes, f"{field}.volumeMounts", container, volumes)
+        wanted = _volumes_of_plain(mounts)
+        if wanted is None or devices or not wanted <= volumes.keys():
+            _check_mounts(causes, f"{field}.volumeMounts", container, volumes)
     if devices:
         _check_devices(causes, f"{field}.volumeDevices", devices, mounts, volumes)
+
+
+@by_identity
+def _volumes_of_plain(mounts: tuple[VolumeMount, ...]) -> frozenset[str] | None:
+    """The volumes of mounts in which nothing but a volume can be missing; None for mounts to be looked at one by one."""
+    paths = {mount.mount_path for mount in mounts}
+    if "" in paths or len(paths) < len(mounts) or not all(map(_is_plain, mounts)):
+        return None
+    return frozenset(mount.name for mount in mounts)
+
+
+def _is_plain(mount: VolumeMount) -> bool:
+    has_modes = mount.mount_propagation is not None or mount.recursive_read_only is not None
+    return not (has_modes or mount.sub_path_expr or wellformed.descending(mount.sub_path))
 
 
 def _check_mounts(causes: Causes, field: str, container: Container, volumes: Mapping[str, Volume]) -> None:

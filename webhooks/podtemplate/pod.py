@@ -56,7 +56,7 @@ def _check_spec(causes: Causes, field: str, spec: PodSpec, able: Abilities) -> N
     windows.check_host_process(causes, field, spec)
     network.check_host_users(causes, field, spec)
     _check_names(causes, field, spec, able)
-    if able.has_env_files:
+    if able.has_env_files and (env.has_files(spec.containers) or env.has_files(spec.init_containers)):
         env.check_file_volumes(causes, field, spec)
 
 

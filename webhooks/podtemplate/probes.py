@@ -17,19 +17,30 @@ def check(causes: Causes, field: str, container: Container, grace: int) -> None:
     """Hooks and probes. `grace` are the seconds that the pod has to end."""
     if container.lifecycle is not None:
         _check_lifecycle(causes, f"{field}.lifecycle", container.lifecycle, grace)
-    if container.liveness_probe is not None:
-        _check_single_probe(causes, f"{field}.livenessProbe", container.liveness_probe)
-    if container.readiness_probe is not None:
-        _check_probe(causes, f"{field}.readinessProbe", container.readiness_probe)
-        if container.readiness_probe.termination_grace_period_seconds is not None:
-            seconds = container.readiness_probe.termination_grace_period_seconds
-            place = f"{field}.readinessProbe.terminationGracePeriodSeconds"
-            causes.invalid(place, seconds, "must not be set for readinessProbes")
-    if container.startup_probe is not None:
-        _check_single_probe(causes, f"{field}.startupProbe", container.startup_probe)
+    if container.liveness_probe is not None and (found := _of_single(container.liveness_probe)):
+        causes.below(f"{field}.livenessProbe", found)
+    if container.readiness_probe is not None and (found := _of_readiness(container.readiness_probe)):
+        causes.below(f"{field}.readinessProbe", found)
+    if container.startup_probe is not None and (found := _of_single(container.startup_probe)):
+        causes.below(f"{field}.startupProbe", found)
 
 
 @remembered
+def _of_readiness(causes: Causes, field: str, probe: Probe) -> None:
+    _check_probe(causes, field, probe)
+    seconds = probe.termination_grace_period_seconds
+    if seconds is not None:
+        causes.invalid(f"{field}.terminationGracePeriodSeconds", seconds, "must not be set for readinessProbes")
+
+
+@remembered
+def _of_single(causes: Causes, field: str, probe: Probe) -> None:
+    """Of a probe for which a single success is enough, by necessity."""
+    _check_probe(causes, field, probe)
+    if probe.success_threshold not in {0, 1}:
+        causes.invalid(f"{field}.successThreshold", probe.success_threshold, "must be 1")
+
+
 def _check_probe(causes: Causes, field: str, probe: Probe) -> None:
     _check_handler(causes, field, probe)
     if probe.initial_delay_seconds < 0:
@@ -45,14 +56,6 @@ def _check_probe(causes: Causes, field: str, probe: Probe) -> None:
     seconds = probe.termination_grace_period_seconds
     if seconds is not None and seconds <= 0:
         causes.invalid(f"{field}.terminationGracePeriodSeconds", seconds, "must be greater than 0")
-
-
-@remembered
-def _check_single_probe(causes: Causes, field: str, probe: Probe) -> None:
-    """One for which a single success is enough, by necessity."""
-    _check_probe(causes, field, probe)
-    if probe.success_threshold not in {0, 1}:
-        causes.invalid(f"{field}.successThreshold", probe.success_threshold, "must be 1")
 
 
 def _check_lifecycle(causes: Causes, field: str, lifecycle: Lifecycle, grace: int) -> None:

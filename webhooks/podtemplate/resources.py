@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from generated.core.v1 import Container, PodSpec, ResourceClaim, ResourceRequirements
 from runtime.quantity import ZERO, Quantity, QuantityError, Raw, parse
 from webhooks import wellformed
-from webhooks.causes import Causes
+from webhooks.causes import Causes, remembered
 
 HUGE_PAGES: Final = "hugepages-"
 _COMPUTE: Final = frozenset(("cpu", "memory"))
@@ -40,19 +40,16 @@ Amounts = Mapping[str, Raw]
 
 
 def check_container(causes: Causes, field: str, resources: ResourceRequirements, claims: Collection[str]) -> None:
-    """`claims` are the names of the pod's resource claims."""
-    if not _is_fine(tuple(resources.limits.items()), tuple(resources.requests.items())):
-        _check_amounts(causes, field, resources.limits, resources.requests, _FOR_CONTAINERS)
+    """The resources of the container at `field`. `claims` are the names of the pod's resource claims."""
+    if found := _amounts_of_container(resources):
+        causes.below(f"{field}.resources", found)
     if resources.claims:
-        check_claims(causes, f"{field}.claims", resources.claims, claims)
+        check_claims(causes, f"{field}.resources.claims", resources.claims, claims)
 
 
-@lru_cache(maxsize=2048)
-def _is_fine(limits: tuple[tuple[str, Raw], ...], requests: tuple[tuple[str, Raw], ...]) -> bool:
-    """Whether a container may ask for this. Most ask for what others ask for, too."""
-    causes = Causes()
-    _check_amounts(causes, "", dict(limits), dict(requests), _FOR_CONTAINERS)
-    return not causes
+@remembered
+def _amounts_of_container(causes: Causes, field: str, resources: ResourceRequirements) -> None:
+    _check_amounts(causes, field, resources.limits, resources.requests, _FOR_CONTAINERS)
 
 
 def check_overhead(causes: Causes, field: str, overhead: Amounts) -> None:

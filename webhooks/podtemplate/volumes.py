@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any, Final
 
 from msgspec.structs import astuple
 
 from generated.core.v1 import EmptyDirVolumeSource, HostPathVolumeSource, ImageVolumeSource, Volume
 from webhooks import wellformed
-from webhooks.causes import Cause, Causes, one_of
+from webhooks.causes import Causes, by_identity, one_of
 from webhooks.podtemplate import claims, disks, files
 from webhooks.podtemplate.resources import amount
 
@@ -66,16 +65,13 @@ def check(causes: Causes, field: str, volumes: tuple[Volume, ...]) -> Mapping[st
     """All volumes; gives the valid ones by name, which are those that containers may use."""
     if not volumes:
         return {}
-    try:
-        found, valid = _judge(volumes)
-    except TypeError:  # there are maps in them, such as the attributes of a driver
-        found, valid = _judge.__wrapped__(volumes)
-    for cause in found:
-        causes.append(Cause(field + cause.field, cause.message))
+    found, valid = _judge(volumes)
+    if found:
+        causes.below(field, found)
     return valid
 
 
-@lru_cache(maxsize=1024)
+@by_identity
 def _judge(volumes: tuple[Volume, ...]) -> tuple[Causes, Mapping[str, Volume]]:
     """The mistakes, below the list's own path, and the valid volumes. Many pods have the same ones."""
     causes = Causes()

@@ -2,7 +2,18 @@ from __future__ import annotations
 
 import pytest
 
-from webhooks.causes import Cause, Causes, aggregate, not_negative, one_of, remembered, shown, within
+from webhooks.causes import (
+    MOST_HELD,
+    Cause,
+    Causes,
+    aggregate,
+    by_identity,
+    not_negative,
+    one_of,
+    remembered,
+    shown,
+    within,
+)
 
 
 @pytest.mark.parametrize(
@@ -66,18 +77,37 @@ def test_several_are_put_into_brackets_each_once(texts: list[str], expected: str
     assert aggregate(texts) == expected
 
 
-def test_an_equal_part_is_looked_at_once_and_told_under_its_own_field() -> None:
+def test_one_part_is_looked_at_once_and_told_under_each_of_its_fields() -> None:
     looked_at = []
 
     @remembered
-    def check(causes: Causes, field: str, part: tuple[int, ...]) -> None:
+    def find(causes: Causes, field: str, part: list[int]) -> None:
         looked_at.append(part)
         if part:
             causes.required(f"{field}.x")
 
     causes = Causes()
+    wrong, right = [1], list[int]()
     for field in ("a", "b"):
-        check(causes, field, (1,))
-        check(causes, field, ())
+        causes.below(field, find(wrong))
+        causes.below(field, find(right))
     assert causes == [Cause("a.x", "Required value"), Cause("b.x", "Required value")]
-    assert looked_at == [(1,), ()]
+    assert looked_at == [[1], []]
+
+
+def test_only_so_many_parts_are_held_and_none_is_taken_for_another() -> None:
+    judged = []
+
+    @by_identity
+    def size(part: list[int]) -> int:
+        judged.append(len(part))
+        return len(part)
+
+    first = [0]
+    for length in range(2, MOST_HELD + 1):  # each list is gone unless it is held, and its place in memory free
+        assert size([0] * length) == length
+    assert size(first) == size(first) == 1
+    assert len(judged) == MOST_HELD
+    assert size([0, 0]) == 2, "the one too many, for which the others are let go"
+    assert size(first) == 1
+    assert len(judged) == MOST_HELD + 2

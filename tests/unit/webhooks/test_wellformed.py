@@ -167,3 +167,8 @@ def test_every_text_has_an_answer(text: str) -> None:
 @given(st.text(LOWER, min_size=1, max_size=63))
 def test_a_label_is_a_subdomain_and_a_key(text: str) -> None:
     assert label(text) == subdomain(text) == qualified_name(text) == wellformed.label_value(text) == ()
+
+
+@given(st.text(f"{LOWER}-.A", max_size=66))
+def test_asking_for_labels_without_the_words_gives_the_same_answer(text: str) -> None:
+    assert wellformed.is_label(text) is (label(text) == ())
