@@ -8,7 +8,6 @@ guard comes last because a lease can be lost while a request waits. One transpor
 from __future__ import annotations
 
 import asyncio
-import logging
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -29,13 +28,13 @@ from runtime.ratelimit import Gate
 from runtime.requests import Request
 from runtime.responses import Response
 from runtime.retry import PATIENT, Attempts, RetryPolicy
+from runtime.retrylog import RetryLog
 from runtime.serverwarnings import WarningLog
 from runtime.streaming import Broken, LineStream, OpenStream, StreamConnection
 
 if TYPE_CHECKING:
     from runtime.sessions import Sessions
 
-logger = logging.getLogger(__name__)
 
 S = TypeVar("S")
 Outcome: TypeAlias = Response | ConnectionFailed
@@ -90,6 +89,7 @@ class Transport:
         self._fields: dict[str, str] = {}
         """By Authorization header: the header lines that all requests share. It holds the latest one."""
         self._warnings = WarningLog()
+        self._retries = RetryLog()
         self._renewal = asyncio.Lock()
         self._closed = False
 
@@ -144,10 +144,8 @@ class Transport:
             pause = attempts.pause(outcome, loop.time())
             if pause is None or self._closed:
                 return attempts.conclude(outcome)
-            logger.info(
-                'msg="trying again" request="%s %s" after=%.2fs because="%s"',
-                request.method, request.path, pause, outcome if isinstance(outcome, Exception) else outcome.status,
-            )  # fmt: skip
+            reason = outcome if isinstance(outcome, Exception) else outcome.status
+            self._retries.tell(request, pause, reason, loop.time())
             await asyncio.sleep(pause)
 
     async def _exchange(
