@@ -28,6 +28,7 @@ from scheduler.cache.later import Later
 from scheduler.cache.statuses import GroupStatus, GroupStatuses, TaskStatuses
 from scheduler.contract.decisions import Bind, Evict
 from scheduler.reporting.messages import READY
+from scheduler.reporting.metrics import WRITES_WAITING
 from scheduler.reporting.outcome import JobOutcome, TaskOutcome
 from scheduler.reporting.publishing import BIND, BOUND, PRE_BOUND, observe_stage, observe_task
 
@@ -89,6 +90,7 @@ class Writers:
         """Binds that the server accepted."""
         self.running = 0
         """Writes under way."""
+        WRITES_WAITING.set_function(lambda: float(self.owed))
 
     @property
     def owed(self) -> int:

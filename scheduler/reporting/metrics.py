@@ -91,3 +91,8 @@ CONFIG_VALID = gauge(
 PLUGIN_FAILURES = counter(
     "volcano_scheduler_plugin_failures_total", "Throws of functions of plugins and of actions.", ["plugin", "point"]
 )
+
+WRITES_WAITING = gauge(
+    "volcano_scheduler_writes_waiting",
+    "Binds, evictions and statuses that wait for their turn or their time, or are on their way.",
+)

@@ -270,7 +270,10 @@ def test_what_must_hold_holds_whatever_happens(chaos: Chaos) -> None:
 
 
 def is_all_told(chaos: Chaos) -> bool:
-    """Each group's and queue's numbers are those of its pods, which are written a period late at most, and events are out."""
+    """Each group's numbers are those of its pods, and nothing waits: texts with other numbers do so for half a minute."""
+    waiting = [chaos.scheduler.metric(f"volcano_{what}_waiting") for what in ("scheduler_writes", "events")]
+    if waiting != [0.0, 0.0]:
+        return False
     before = writes(chaos.plane)
     threading.Event().wait(2.0)
     counts = Counter((group_of(pod), pod["status"].get("phase")) for pod in chaos.pods())

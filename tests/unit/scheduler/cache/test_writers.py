@@ -12,6 +12,7 @@ from generated.core.v1 import PODS
 from generated.fakes.fakes import Fakes
 from runtime.errors import Conflict, ConnectionFailed, Forbidden, NotFound, ServerError
 from runtime.lease import LeaseLost
+from runtime.metrics import REGISTRY
 from runtime.wire import ObjectReference, Status
 from scheduler.cache.writers import Writers
 from scheduler.contract.decisions import Bind, Evict
@@ -292,6 +293,20 @@ async def test_what_holds_no_longer_when_its_time_comes_is_not_written() -> None
         bench.writers.submit(Result((), Outcome((waiting("no node"),), ())))
     messages = [write.body["status"]["conditions"][0]["message"] for write in bench.fakes.writes]
     assert messages == ["no pods", "no room", "no node"]  # the last one by the drain
+
+
+async def test_what_waits_for_its_turn_or_its_time_is_counted() -> None:
+    def counted() -> float | None:
+        return REGISTRY.get_sample_value("volcano_scheduler_writes_waiting")
+
+    bench = Bench()
+    bench.writers.submit(Result((Bind(task(), "n1", 1),), Outcome((waiting("no pods"),), ())))
+    assert counted() == 2
+    async with bench.at_work():
+        await asyncio.sleep(0.01)
+        assert counted() == 0
+        bench.writers.submit(Result((), Outcome((waiting("no room"),), ())))
+        assert counted() == 1
 
 
 async def test_nothing_is_kept_of_what_is_gone() -> None:
