@@ -170,6 +170,8 @@ class Correlator:
 
     def _event(self, occurrence: Occurrence, message: str, known: _Known) -> Event:
         return Event(
+            api_version="v1",  # said here, so that nobody needs to put it into the text
+            kind="Event",
             metadata=ObjectMeta(name=known.name, namespace=occurrence.ref.namespace or DEFAULT_NAMESPACE),
             involved_object=occurrence.ref,
             type=occurrence.type,
