@@ -81,7 +81,12 @@ async def _decode_all(texts: tuple[Raw, ...], decode: Callable[[Raw], T]) -> tup
 
 
 def _begin(reading: Coroutine[Any, Any, Page[Raw]]) -> asyncio.Task[Page[Raw]]:
-    """A task whose failure is nobody's concern should the list be given up meanwhile."""
     task = asyncio.create_task(reading)
-    task.add_done_callback(lambda done: None if done.cancelled() else done.exception() and None)
+    task.add_done_callback(_look_at)
     return task
+
+
+def _look_at(task: asyncio.Task[Page[Raw]]) -> None:
+    """Should the list be given up meanwhile, a failure is nobody's concern."""
+    if not task.cancelled():
+        task.exception()
