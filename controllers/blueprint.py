@@ -31,9 +31,11 @@ class Blueprint:
     """
     One controller. A module keeps it as `BLUEPRINT`, and `controllers.CONTROLLERS` lists it.
 
-    `name` is what `--controllers` switches; `rules` are the permissions that its code needs.
+    `name` is what `--controllers` switches; `rules` are the permissions that its code needs, `home_rules` those that it
+    needs in the installation's own namespace only.
     """
 
     name: str
     build: Callable[[Context], Controller[Any]]
     rules: tuple[Rule, ...] = ()
+    home_rules: tuple[Rule, ...] = ()

@@ -48,6 +48,14 @@ class NotFound(ApiError):
     """404: no such object, or no such kind."""
 
 
+class InvalidName(NotFound):
+    """
+    No object and no namespace can have that name, so the server wasn't asked.
+
+    It decodes what is escaped in a path: with a slash as its name, one object's address would be that of all of them.
+    """
+
+
 class Conflict(ApiError):
     """409: a newer resourceVersion, another field manager, or a precondition that no longer holds."""
 

@@ -7,13 +7,20 @@ the admission server take it as their first argument and learn everything else f
 
 from __future__ import annotations
 
-from typing import Any, Generic, TypeVar
+import json
+from typing import Any, Final, Generic, TypeVar
 from urllib.parse import quote
 
 import msgspec
 
+from runtime.errors import InvalidName
+from runtime.wire import Status
+
 T = TypeVar("T")
 M = TypeVar("M")
+
+_MAY_NOT_BE: Final = (".", "..")
+_MAY_NOT_CONTAIN: Final = ("/", "%")
 
 
 class Resource(msgspec.Struct, Generic[T], frozen=True):
@@ -47,16 +54,17 @@ class Resource(msgspec.Struct, Generic[T], frozen=True):
         Build the URL path of the collection, of one object or of its subresource.
 
         A namespaced kind without a namespace gives the collection across all namespaces.
-        Raises ValueError when an object of a namespaced kind is named without its namespace.
+        Raises ValueError when an object of a namespaced kind is named without its namespace, and InvalidName for a
+        name that would lead elsewhere.
         """
         if name is not None and self.namespaced and not namespace:
             raise ValueError(f"{self.kind} {name!r} is namespaced: a namespace is needed")
         parts = [f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"]
         if self.namespaced and namespace:
-            parts.append(f"namespaces/{quote(namespace, safe='')}")
+            parts.append(f"namespaces/{_segment('namespace', namespace)}")
         parts.append(self.plural)
         if name is not None:
-            parts.append(quote(name, safe=""))
+            parts.append(_segment("resource name", name))
         if subresource is not None:
             parts.append(subresource)
         return "/".join(parts)
@@ -66,3 +74,19 @@ class Resource(msgspec.Struct, Generic[T], frozen=True):
         changed: Any = msgspec.structs.replace(self, model=model)
         result: Resource[M] = changed
         return result
+
+
+def _segment(what: str, name: str) -> str:
+    """A name as a part of a path. Raises InvalidName, in the words of Go's clients."""
+    if not name:
+        raise _invalid(f"{what} may not be empty")
+    if name in _MAY_NOT_BE:
+        raise _invalid(f"invalid {what} {json.dumps(name)}: [may not be '{name}']")
+    found = [f"may not contain '{character}'" for character in _MAY_NOT_CONTAIN if character in name]
+    if found:
+        raise _invalid(f"invalid {what} {json.dumps(name)}: [{' '.join(found)}]")
+    return quote(name, safe="")
+
+
+def _invalid(message: str) -> InvalidName:
+    return InvalidName(Status(status="Failure", message=message, reason="NotFound", code=404))

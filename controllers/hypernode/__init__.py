@@ -22,9 +22,13 @@ WORKERS: Final = 3
 RULES: Final = (
     Rule(HYPER_NODES.group, (HYPER_NODES.plural,), (*READ, "create", "patch", "delete")),
     Rule(HYPER_NODES.group, (f"{HYPER_NODES.plural}/status",), ("patch",)),
-    Rule("", (NODES.plural, CONFIG_MAPS.plural), READ),
+    Rule("", (NODES.plural,), READ),
+)
+HOME_RULES: Final = (
+    Rule("", (CONFIG_MAPS.plural,), READ),
     Rule("", ("secrets",), ("get",)),
 )
+"""Not everywhere: whoever may edit the config map would choose which Secret is read, and where to it is sent."""
 
 
 def config_place(environment: Mapping[str, str] = os.environ) -> Key:
@@ -62,4 +66,4 @@ def build(context: Context) -> Controller[Work]:
     return controller
 
 
-BLUEPRINT: Final = Blueprint(NAME, build, RULES)
+BLUEPRINT: Final = Blueprint(NAME, build, RULES, HOME_RULES)

@@ -26,8 +26,10 @@ RETRIES: Final = 3
 RULES: Final = (
     Rule(NODE_SHARDS.group, (NODE_SHARDS.plural,), (*READ, "create", "patch", "delete")),
     Rule(NODE_SHARDS.group, (f"{NODE_SHARDS.plural}/status",), ("patch",)),
-    Rule("", (NODES.plural, PODS.plural, CONFIG_MAPS.plural), READ),
+    Rule("", (NODES.plural, PODS.plural), READ),
 )
+HOME_RULES: Final = (Rule("", (CONFIG_MAPS.plural,), READ),)
+"""For a `--sharding-configmap-namespace` of one's own a Role there must say the same."""
 
 
 def build(context: Context) -> Controller[Work]:
@@ -87,4 +89,4 @@ def build(context: Context) -> Controller[Work]:
     return controller
 
 
-BLUEPRINT: Final = Blueprint(NAME, build, RULES)
+BLUEPRINT: Final = Blueprint(NAME, build, RULES, HOME_RULES)

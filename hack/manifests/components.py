@@ -61,14 +61,15 @@ def load(root: Path) -> Components:
     agent_scheduler = load_module("scheduler.agentscheduler.permissions", root).RULES
     scheduler = [rule for module in modules_of("scheduler", root) for rule in getattr(module, "RULES", ())]
     controllers = [rule for blueprint in blueprints for rule in blueprint.rules]
+    at_home = [rule for blueprint in blueprints for rule in blueprint.home_rules]
     return Components(
-        controllers=Declared((*machine.EVENT_RULES, *controllers), machine.ELECTION_RULES),
+        controllers=Declared((*machine.EVENT_RULES, *controllers), (*machine.ELECTION_RULES, *at_home)),
         scheduler=Declared((*machine.EVENT_RULES, *scheduler), machine.ELECTION_RULES),
         admission=Declared(tuple(permissions.rules(webhooks)), permissions.SECRET_RULES),
         webhooks=tuple(webhooks),
         policies=policies.POLICIES,
         mutations=policies.MUTATIONS,
-        hypernode=Declared((*machine.EVENT_RULES, *hypernode.rules), machine.ELECTION_RULES),
+        hypernode=Declared((*machine.EVENT_RULES, *hypernode.rules), (*machine.ELECTION_RULES, *hypernode.home_rules)),
         agent_scheduler=Declared((*machine.EVENT_RULES, *agent_scheduler), machine.ELECTION_RULES),
     )
 

@@ -319,6 +319,13 @@ def test_no_role_of_a_process_is_wider_than_its_words() -> None:
                 assert "*" not in "".join((*rule["apiGroups"], *rule["resources"], *rule["verbs"]))
 
 
+def test_the_hypernode_process_reads_secrets_and_config_maps_at_home_only() -> None:
+    declared = components.load(ROOT).hypernode
+    for resource in ("secrets", "configmaps"):
+        assert not any(resource in rule.resources for rule in declared.everywhere)
+        assert any(resource in rule.resources for rule in declared.at_home)
+
+
 @pytest.mark.parametrize("arguments", [[], ["--check"]])
 def test_a_mistake_keeps_the_old_files(
     arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path

@@ -51,7 +51,7 @@ WRITES: list[tuple[str, Act, tuple[str, str, str, str, str]]] = [
     ("a namespace", lambda c: c.delete(NAMESPACES, "n"), ("delete", "namespaces", "", "n", "")),
     ("a namespace's status", lambda c: c.patch(NAMESPACES, "n", None, MergePatch({}), subresource="status"),
      ("patch", "namespaces", "", "n", "status")),
-    ("a name to be quoted", lambda c: c.delete(NODES, "a b/c"), ("delete", "nodes", "", "a b/c", "")),
+    ("a name to be quoted", lambda c: c.delete(NODES, "a b:c"), ("delete", "nodes", "", "a b:c", "")),
 ]  # fmt: skip
 
 

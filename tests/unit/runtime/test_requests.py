@@ -23,7 +23,7 @@ PINNED = {"metadata": {"name": "a", "namespace": "n", "resourceVersion": "5"}}
         (requests.get(THINGS, "a", "n", resource_version="0"), "GET", "/namespaces/n/things/a?resourceVersion=0"),
         (requests.get(ZONES, "z"), "GET", "/zones/z"),
         (requests.get(ZONES, "z", "ignored"), "GET", "/zones/z"),
-        (requests.get(ZONES, "a/b c"), "GET", "/zones/a%2Fb%20c"),
+        (requests.get(ZONES, "a:b c"), "GET", "/zones/a%3Ab%20c"),
         (requests.list_page(THINGS), "GET", "/things?limit=500"),
         (requests.list_page(THINGS, "n", limit=0), "GET", "/namespaces/n/things"),
         (
