@@ -36,6 +36,7 @@ from runtime.certs import create_pair, utc_now
 from runtime.client import Client
 from runtime.informers import Informers
 from runtime.servingtls import ServingTls
+from webhooks import remembering
 from webhooks.blueprint import Context
 from webhooks.jobs.validation import JobRules
 from webhooks.readers import Readers
@@ -117,7 +118,7 @@ async def serve(directory: Path) -> None:
     pin(1)
     tls = ServingTls()
     tls.install(*((directory / name).read_bytes() for name in ("cert.pem", "key.pem")))
-    server = AdmissionServer([JobRules(context()).handler()], tls, host="127.0.0.1", port=0)
+    server = AdmissionServer([JobRules(context()).handler()], tls, host="127.0.0.1", port=0, heard=remembering.heard)
     await server.start()
     print(server.port, flush=True)
     await asyncio.Event().wait()

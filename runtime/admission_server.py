@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from functools import lru_cache
 from inspect import isawaitable
 from typing import Any
@@ -42,7 +42,8 @@ class AdmissionServer:
     Serves handlers over HTTPS.
 
     Raises ValueError when two different handlers claim one path; the same handler twice is served once.
-    `host` empty listens on all interfaces, `port` 0 takes a free one.
+    `host` empty listens on all interfaces, `port` 0 takes a free one. `heard` is told the bytes of each body before it is
+    judged.
     """
 
     def __init__(
@@ -53,8 +54,10 @@ class AdmissionServer:
         host: str = "",
         port: int = 8443,
         timeouts: Timeouts | None = None,
+        heard: Callable[[int], None] = lambda _: None,
     ) -> None:
         self._routes = _route(handlers)
+        self._heard = heard
         self._tls = tls
         self._server = HttpsServer(self.handle, tls.context, host=host, port=port, max_body=MAX_BODY, timeouts=timeouts)
 
@@ -110,6 +113,7 @@ class AdmissionServer:
             return _text(405, "admission reviews are posted", "Allow: POST")
         if not _is_json(request):
             return _text(415, "an AdmissionReview must be sent as application/json")
+        self._heard(len(request.body))
         return route.answer(request)
 
 

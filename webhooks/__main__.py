@@ -17,7 +17,7 @@ from runtime.flags import exit_invalid
 from runtime.https import DrainTimeout
 from runtime.manager import Manager
 from runtime.runnables import Runnable, Stage
-from webhooks import WEBHOOKS, enabled
+from webhooks import WEBHOOKS, enabled, remembering
 from webhooks.blueprint import Context, WebhookClass
 from webhooks.certificates import serving_tls, take_up
 from webhooks.options import (
@@ -80,7 +80,7 @@ class Front:
         targets = [target_of(handler, names.WEBHOOK_CONFIGURATION_PREFIX) for handler in handlers]
         keeper = BundleKeeper(connection.client, targets, manage=self._where.manages_bundle)
         tls = serving_tls(self._where)
-        server = AdmissionServer(handlers, tls, host=self._where.host, port=self._where.port)
+        server = AdmissionServer(handlers, tls, host=self._where.host, port=self._where.port, heard=remembering.heard)
         follow = await take_up(self._where, tls, keeper, connection.client, connection.config)
 
         async def serve() -> None:

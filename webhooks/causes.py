@@ -13,6 +13,8 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 
+from webhooks import remembering
+
 P = TypeVar("P")
 V = TypeVar("V")
 
@@ -82,6 +84,7 @@ def by_identity(judge: Callable[[P], V]) -> Callable[[P], V]:
     lookup; to know it by what it says, the hash of all that is in it, which costs as much as the judgement itself.
     """
     known: dict[int, tuple[P, V]] = {}  # holding a part keeps its identity from being taken by another one
+    remembering.forget_with_others(known, for_ever=True)
 
     @wraps(judge)
     def judge_once(part: P) -> V:

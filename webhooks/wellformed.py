@@ -11,10 +11,11 @@ import ipaddress
 import re
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Final, TypeVar
+from typing import Final
+
+from webhooks.remembering import forgetful
 
 Faults = tuple[str, ...]
-F = TypeVar("F", bound=Callable[[str], Faults])
 
 LABEL: Final = (
     "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with"
@@ -80,7 +81,9 @@ LABEL_LENGTH: Final = 63
 SUBDOMAIN_LENGTH: Final = 253
 _PORT_LENGTH: Final = 15
 
-_remembered = lru_cache(maxsize=1 << 14)
+
+def _remembered(judge: Callable[[str], Faults]) -> Callable[[str], Faults]:
+    return forgetful(lru_cache(maxsize=1 << 14)(judge))
 
 
 def size(text: str) -> int:

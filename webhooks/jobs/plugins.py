@@ -8,6 +8,7 @@ from functools import lru_cache
 from api import pluginargs
 from api.names import JOB_PLUGINS, JobPlugin
 from generated.batch.v1alpha1 import JobSpec
+from webhooks.remembering import forgetful
 
 
 def has_mpi_master(spec: JobSpec) -> bool:
@@ -33,6 +34,7 @@ def warnings(spec: JobSpec) -> tuple[str, ...]:
     return tuple(filter(None, known))
 
 
+@forgetful
 @lru_cache(maxsize=1024)
 def _warning(plugin: str, arguments: tuple[str, ...]) -> str:
     parsed = pluginargs.parse(plugin, arguments)

@@ -15,6 +15,7 @@ from typing import Final, Generic, TypeVar
 from generated.batch.v1alpha1 import TaskSpec
 from generated.core.v1 import PodTemplateSpec
 from runtime.features import FeatureGates, Release
+from webhooks import remembering
 from webhooks.causes import Cause
 from webhooks.podtemplate import Abilities, abilities, check
 
@@ -57,6 +58,11 @@ class Verdicts(Generic[P, V]):
         self._most = most
         self._held: OrderedDict[int, tuple[P, Abilities, V]] = OrderedDict()
         """Holding the part keeps its identity from being taken by another one."""
+        remembering.forget_with_others(self)
+
+    def clear(self) -> None:
+        """Have nothing found again."""
+        self._held.clear()
 
     def find(self, part: P, able: Abilities) -> V | None:
         """What was said about this very part, to a server of these abilities."""

@@ -10,6 +10,7 @@ from generated.core.v1 import Container, PodSpec, ResourceClaim, ResourceRequire
 from runtime.quantity import ZERO, Quantity, QuantityError, Raw, parse
 from webhooks import wellformed
 from webhooks.causes import Causes, remembered
+from webhooks.remembering import forgetful
 
 HUGE_PAGES: Final = "hugepages-"
 _COMPUTE: Final = frozenset(("cpu", "memory"))
@@ -85,17 +86,20 @@ def _is_native(name: str) -> bool:
     return "/" not in name or "kubernetes.io/" in name
 
 
+@forgetful
 @lru_cache(maxsize=4096)
 def is_extended(name: str) -> bool:
     """Whether a resource is one of a device plugin, counted in whole numbers."""
     return not (_is_native(name) or name.startswith("requests.") or wellformed.qualified_name(f"requests.{name}"))
 
 
+@forgetful
 @lru_cache(maxsize=4096)
 def _may_overcommit(name: str) -> bool:
     return _is_native(name) and not name.startswith(HUGE_PAGES)
 
 
+@forgetful
 @lru_cache(maxsize=4096)
 def resource_faults(name: str) -> tuple[str, ...]:
     """What is wrong with the name of any resource."""
@@ -105,6 +109,7 @@ def resource_faults(name: str) -> tuple[str, ...]:
     return ("must be a standard resource type or fully qualified",)
 
 
+@forgetful
 @lru_cache(maxsize=4096)
 def container_resource_faults(name: str) -> tuple[str, ...]:
     """What is wrong with the name of a container's resource."""
