@@ -29,8 +29,10 @@ TAG ?= dev
 KIND ?= volcano
 DEPLOY := $(PY) -m hack.deploy
 ON_CLUSTER := $(if $(CONTEXT),--context=$(CONTEXT))
-RENDERED := --env=$(ENV) $(if $(COMPONENTS),--components=$(COMPONENTS)) $(if $(IMAGE),--image=$(IMAGE))
+RENDERED := --env=$(ENV) $(if $(COMPONENTS),--components=$(COMPONENTS)) $(if $(IMAGE),--image='$(IMAGE)')
 ACCEPTED := $(if $(ACCEPT),--accept=$(ACCEPT))
+# A flag for a variable that is yes or empty: anything else isn't taken for a no.
+yes = $(if $($(1)),$(if $(filter-out yes,$($(1))),$(error $(1) is yes or empty, not $($(1))),$(2)))
 
 ##@ General
 .PHONY: help
@@ -118,11 +120,11 @@ down: env ## Stop it
 ##@ Deployment
 .PHONY: deploy
 deploy: env ## Deploy to a cluster (ENV=dev|staging|production CONTEXT=... COMPONENTS=prometheus,... IMAGE=... TAKE_OVER=yes)
-	$(DEPLOY) apply $(RENDERED) $(ON_CLUSTER) $(ACCEPTED) $(if $(filter yes,$(TAKE_OVER)),--take-over) $(ARGS)
+	$(DEPLOY) apply $(RENDERED) $(ON_CLUSTER) $(ACCEPTED) $(call yes,TAKE_OVER,--take-over) $(ARGS)
 
 .PHONY: preflight
 preflight: env ## Look for what stands in the way of a deployment; changes nothing
-	$(DEPLOY) preflight $(RENDERED) $(ON_CLUSTER) $(ACCEPTED) $(ARGS)
+	$(DEPLOY) preflight $(RENDERED) $(ON_CLUSTER) $(ACCEPTED) $(call yes,TAKE_OVER,--take-over) $(ARGS)
 
 .PHONY: manifest
 manifest: env ## Write an overlay into one file (OUTPUT=dist/install-dev.yaml)
@@ -134,7 +136,7 @@ undeploy: env ## Remove an installation; CRDs, queues and jobs stay
 
 .PHONY: undeploy-crds
 undeploy-crds: env ## Remove the CRDs, and with them every job and queue (CONFIRM=yes)
-	$(DEPLOY) undeploy-crds $(ON_CLUSTER) $(if $(filter yes,$(CONFIRM)),--confirm)
+	$(DEPLOY) undeploy-crds $(ON_CLUSTER) $(call yes,CONFIRM,--confirm)
 
 .PHONY: images
 images: ## Build the image stromboli:dev (TAG=... BASE=python:3.13-slim ENGINE=docker|podman)

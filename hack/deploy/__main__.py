@@ -14,9 +14,11 @@ from pathlib import Path
 from hack.deploy import applying, order, ownership, preflight, pruning, removal, rendering
 from hack.deploy.errors import DeployError
 from hack.deploy.findings import Check, blocking, line
-from hack.deploy.kubectl import Kubectl, Object, dump
+from hack.deploy.kubectl import Kubectl, Object, dump, kind_of
 
 DONE, FAILED = 0, 1
+_PASSABLE = {Check.VERSION, Check.KIND, Check.STORED, Check.SCHEMA}
+"""Findings that may well be passed over. Not two schedulers for the same pods, and never the fields of others."""
 _STANDARD_OUTPUT = "-"
 
 
@@ -33,9 +35,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _apply(options: argparse.Namespace) -> int:
     """Check, apply, remove what earlier ones left, wait."""
     kubectl, objects = Kubectl(options.kubeconfig, options.context), _objects(options)
-    accepted = {*options.accept, *([Check.OWNER] if options.take_over else [])}
-    if _report(kubectl, objects, accepted):
+    if _report(kubectl, objects, _accepted(options)):
         return FAILED
+    if Check.KIND in options.accept:
+        objects = _served(kubectl, objects)
     if options.dry_run:
         problems = applying.rehearse(kubectl, objects, _say, force=options.take_over)
         for problem in problems:
@@ -52,7 +55,7 @@ def _apply(options: argparse.Namespace) -> int:
 
 def _preflight(options: argparse.Namespace) -> int:
     """Check only."""
-    if _report(Kubectl(options.kubeconfig, options.context), _objects(options), set(options.accept)):
+    if _report(Kubectl(options.kubeconfig, options.context), _objects(options), _accepted(options)):
         return FAILED
     _say("nothing stands in the way")
     return DONE
@@ -94,6 +97,19 @@ def _objects(options: argparse.Namespace) -> list[Object]:
     return rendering.render(options.env, options.components, options.image)
 
 
+def _accepted(options: argparse.Namespace) -> set[str]:
+    return {*options.accept, *([Check.OWNER] if options.take_over else [])}
+
+
+def _served(kubectl: Kubectl, objects: Sequence[Object]) -> list[Object]:
+    """Without those whose kinds the cluster lacks, each of which is told."""
+    served = kubectl.served(map(kind_of, objects))
+    for found in objects:
+        if kind_of(found) not in served:
+            _say(f"{order.label(found)}: left out, the cluster doesn't serve its kind")
+    return [found for found in objects if kind_of(found) in served]
+
+
 def _report(kubectl: Kubectl, objects: Sequence[Object], accepted: set[str]) -> bool:
     """Print what was found; whether it stands in the way."""
     findings = preflight.look(kubectl, objects)
@@ -101,8 +117,9 @@ def _report(kubectl: Kubectl, objects: Sequence[Object], accepted: set[str]) -> 
         print(line(finding, accepted), file=sys.stderr)
     stopping = blocking(findings, accepted)
     if stopping:
-        checks = ",".join(sorted({finding.check for finding in stopping}))
-        print(f"nothing was applied; ACCEPT={checks} goes on in spite of it", file=sys.stderr)
+        ways = ",".join(sorted({finding.check for finding in stopping} & _PASSABLE))
+        hint = f"; ACCEPT={ways} goes on in spite of it" if ways else ""
+        print(f"nothing was applied{hint}", file=sys.stderr)
     return bool(stopping)
 
 
@@ -120,10 +137,13 @@ def _parser() -> argparse.ArgumentParser:
     accept = argparse.ArgumentParser(add_help=False)
     accept.add_argument("--accept", type=_checks, default=[], help=f"findings to pass over: {', '.join(Check)}")
     apply = commands.add_parser("apply", parents=[rendered, clusters, accept], help="apply and wait")
-    apply.add_argument("--take-over", action="store_true", help="make what other installers set ours")
     apply.add_argument("--dry-run", action="store_true", help="let the server judge, store nothing")
     apply.add_argument("--wait", type=int, default=300, help="seconds until all must be up; 0: don't wait")
-    commands.add_parser("preflight", parents=[rendered, clusters, accept], help="look for what stands in the way")
+    check = commands.add_parser(
+        "preflight", parents=[rendered, clusters, accept], help="look for what stands in the way"
+    )
+    for each in (apply, check):
+        each.add_argument("--take-over", action="store_true", help="make what other installers set ours")
     manifest = commands.add_parser("manifest", parents=[rendered], help="write all objects into one file")
     manifest.add_argument("--output", default=_STANDARD_OUTPUT, help="path, or - for the standard output")
     commands.add_parser("undeploy", parents=[rendered, clusters], help="remove all but CRDs and namespaces")
@@ -141,7 +161,12 @@ def _features(text: str) -> list[str]:
 
 
 def _checks(text: str) -> list[str]:
-    return _known(text, list(Check))
+    words = _known(text, list(Check))
+    if Check.OWNER in words:  # the server would refuse it in the middle of everything
+        raise argparse.ArgumentTypeError(
+            "owner: can't be passed over; TAKE_OVER=yes (--take-over) makes the fields ours"
+        )
+    return words
 
 
 def _known(text: str, known: Sequence[str]) -> list[str]:

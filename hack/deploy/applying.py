@@ -6,11 +6,10 @@ from collections.abc import Callable, Sequence
 
 from hack.deploy import order
 from hack.deploy.errors import DeployError
-from hack.deploy.kubectl import MANAGER, Kubectl, Object
+from hack.deploy.kubectl import MANAGER, WORKLOADS, Kubectl, Object
 
 Say = Callable[[str], None]
 _CRD_SECONDS = 60
-_WORKLOADS = ("Deployment", "DaemonSet", "StatefulSet")
 
 
 def apply(kubectl: Kubectl, objects: Sequence[Object], say: Say, *, force: bool = False) -> None:
@@ -53,7 +52,7 @@ def rehearse(kubectl: Kubectl, objects: Sequence[Object], say: Say, *, force: bo
 def wait(kubectl: Kubectl, objects: Sequence[Object], seconds: int, say: Say) -> None:
     """Until every workload has rolled out. Raises DeployError with the pods that hold it up."""
     for found in order.sort(objects):
-        if found["kind"] not in _WORKLOADS:
+        if found["kind"] not in WORKLOADS:
             continue
         _, kind, namespace, name = order.key(found)
         place = f"--namespace={namespace}"

@@ -22,6 +22,7 @@ Object = dict[str, Any]
 Kind = tuple[str, str]
 """API version and kind."""
 MANAGER = f"--field-manager={names.DEPLOY_FIELD_MANAGER}"
+WORKLOADS = ("Deployment", "DaemonSet", "StatefulSet")
 _DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 

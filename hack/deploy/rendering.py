@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,11 +11,16 @@ from pathlib import Path
 import yaml
 
 from hack.deploy.errors import DeployError
-from hack.deploy.kubectl import Object, kustomize
+from hack.deploy.kubectl import WORKLOADS, Object, kustomize
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
-IMAGE = "stromboli"
-"""The image's name in the manifests, which `--image` replaces."""
+_PROGRAMS = "vc-"
+"""How the commands of our containers begin."""
+_WORD = "[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
+_HOST = r"(?:localhost|[A-Za-z0-9-]+(?=:)|[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+)(?::[0-9]+)?"
+_TAG = "[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}"
+_IMAGE = re.compile(rf"(?:{_HOST}/)?{_WORD}(?:/{_WORD})*(?::{_TAG})?(?:@[a-z0-9]+:[0-9a-f]+)?")
+"""A reference as container engines take it."""
 
 
 def environments() -> list[str]:
@@ -29,13 +35,16 @@ def features() -> list[str]:
 
 def render(environment: str, extra: Sequence[str] = (), image: str = "") -> list[Object]:
     """
-    All objects of an overlay, with further components; `image` such as `example/stromboli:1` takes the place of ours.
+    All objects of an overlay, with further components; `image` such as `example/stromboli:1` is what our programs run,
+    whatever the overlay says.
 
     Raises DeployError.
     """
     _check("overlay", environment, environments())
     for name in extra:
         _check("component", name, features())
+    if image and not _IMAGE.fullmatch(image):
+        raise DeployError(f"{image!r} is no image such as example/stromboli:1 or example/stromboli@sha256:...")
     with tempfile.TemporaryDirectory(prefix="deploy-") as folder:
         place = Path(folder).resolve()
         kustomization: Object = {
@@ -48,10 +57,30 @@ def render(environment: str, extra: Sequence[str] = (), image: str = "") -> list
                 if name not in _switched_on(environment)
             ],
         }
-        if image:
-            kustomization["images"] = [_replacement(image)]
         (place / "kustomization.yaml").write_text(yaml.safe_dump(kustomization), encoding="utf-8")
-        return kustomize(place)
+        found = kustomize(place)
+    if image:
+        _run(found, image)
+    return found
+
+
+def _run(objects: Sequence[Object], image: str) -> None:
+    """Have our programs run in this image. Kustomize would look for it by a name that an overlay may have changed."""
+    containers = [each for found in objects for each in _containers(found) if _is_ours(each)]
+    if not containers:
+        raise DeployError(f"nothing runs the image {image}: no container of the overlay has a command of ours")
+    for container in containers:
+        container["image"] = _complete(image)
+
+
+def _containers(found: Object) -> list[Object]:
+    template = found["spec"].get("template", {}) if found["kind"] in WORKLOADS else {}
+    spec = template.get("spec", {})
+    return [*spec.get("containers", ()), *spec.get("initContainers", ())]
+
+
+def _is_ours(container: Object) -> bool:
+    return str(next(iter(container.get("command", ())), "")).rpartition("/")[2].startswith(_PROGRAMS)
 
 
 def _switched_on(environment: str) -> set[str]:
@@ -70,12 +99,6 @@ def _path(place: Path, *parts: str) -> str:
     return os.path.relpath(CONFIG.joinpath(*parts), place)
 
 
-def _replacement(image: str) -> Object:
-    """Kustomize's words for an image: a digest stands after @, a tag after the last colon of the last part."""
-    name, _, digest = image.partition("@")
-    if digest:
-        return {"name": IMAGE, "newName": name, "digest": digest}
-    path, _, last = name.rpartition("/")
-    last, _, tag = last.partition(":")
-    replaced = {"name": IMAGE, "newName": f"{path}/{last}" if path else last}
-    return replaced | {"newTag": tag or "latest"}
+def _complete(image: str) -> str:
+    """With the tag that a container engine would take where there is none."""
+    return image if "@" in image or ":" in image.rpartition("/")[2] else f"{image}:latest"

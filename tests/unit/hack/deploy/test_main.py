@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shlex
 import subprocess
 from collections import Counter
 from pathlib import Path
@@ -37,7 +38,7 @@ def finding(check: Check, **more: Any) -> Finding:
         ([], [], 0, True),
         ([], [finding(Check.OWNER)], 1, False),
         (["--take-over"], [finding(Check.OWNER)], 0, True),
-        (["--accept=owner"], [finding(Check.OWNER)], 0, True),
+        (["--accept=rival"], [finding(Check.RIVAL)], 0, True),
         (["--accept=schema"], [finding(Check.OWNER)], 1, False),
         (["--take-over"], [finding(Check.RIVAL)], 1, False),
         ([], [finding(Check.VERSION, is_blocking=False)], 0, True),
@@ -62,18 +63,41 @@ def test_nothing_is_applied_while_something_stands_in_the_way(
 def test_what_stands_in_the_way_is_told_with_the_way_around_it(
     cluster: Recorder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(preflight, "look", lambda *_: [finding(Check.SCHEMA), finding(Check.RIVAL)])
+    monkeypatch.setattr(
+        preflight, "look", lambda *_: [finding(Check.SCHEMA), finding(Check.RIVAL), finding(Check.OWNER)]
+    )
     assert command.main(["preflight", "--accept=rival"]) == 1
     assert capsys.readouterr().err.splitlines() == [
         "error: schema: so it is",
         "warning: rival: so it is",
+        "error: owner: so it is",
         "nothing was applied; ACCEPT=schema goes on in spite of it",
     ]
+    assert command.main(["preflight", "--accept=schema", "--take-over"]) == 1
+    assert capsys.readouterr().err.splitlines()[-1] == "nothing was applied"
+    assert command.main(["preflight", "--accept=schema,rival", "--take-over"]) == 0
+
+
+def test_objects_of_kinds_that_the_cluster_lacks_are_left_out_when_that_was_accepted(
+    cluster: Recorder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(preflight, "look", lambda *_: [finding(Check.KIND)])
+    monkeypatch.setattr(rendering, "render", lambda *_: [*OBJECTS, made("PrometheusRule", "alerts", "home")])
+    assert command.main(["apply", "--accept=kind"]) == 0
+    assert "PrometheusRule home/alerts: left out, the cluster doesn't serve its kind" in capsys.readouterr().out
+    assert not any("PrometheusRule" in kinds for kinds in cluster.sent)
 
 
 @pytest.mark.parametrize(
     "words",
-    [["apply", "--env=moon"], ["apply", "--components=moon"], ["apply", "--accept=moon"], ["fly"], []],
+    [
+        ["apply", "--env=moon"],
+        ["apply", "--components=moon"],
+        ["apply", "--accept=moon"],
+        ["apply", "--accept=owner"],
+        ["fly"],
+        [],
+    ],  # fmt: skip
 )
 def test_wrong_words_end_with_2(words: list[str]) -> None:
     with pytest.raises(SystemExit) as ended:
@@ -99,11 +123,11 @@ def test_kinds_are_not_deleted_without_a_yes(
 
 @pytest.mark.parametrize("target", ["deploy", "preflight", "manifest", "undeploy", "undeploy-crds"])
 def test_make_says_what_the_command_understands(target: str) -> None:
-    variables = ["ENV=staging", "CONTEXT=c", "COMPONENTS=prometheus,hypernode", "IMAGE=x:1", "ACCEPT=rival,owner",
+    variables = ["ENV=staging", "CONTEXT=c", "COMPONENTS=prometheus,hypernode", "IMAGE=x:1", "ACCEPT=rival,schema",
                  "TAKE_OVER=yes", "CONFIRM=yes"]  # fmt: skip
     done = subprocess.run(["make", "-n", target, *variables], cwd=ROOT, capture_output=True, text=True, check=True)
     [line] = [line for line in done.stdout.splitlines() if "hack.deploy" in line]
-    options = command._parser().parse_args(line.split()[3:])
+    options = command._parser().parse_args(shlex.split(line)[3:])
     assert getattr(options, "env", "staging") == "staging"
     assert getattr(options, "components", ["prometheus", "hypernode"]) == ["prometheus", "hypernode"]
     assert getattr(options, "context", "c") == "c"
@@ -115,3 +139,12 @@ def test_the_page_tells_of_every_overlay_feature_and_finding() -> None:
     page = (ROOT / "docs/deploy.md").read_text()
     for word in (*rendering.environments(), *rendering.features(), *Check):
         assert f"| `{word}` |" in page, word
+
+
+@pytest.mark.parametrize(("target", "variable"), [("deploy", "TAKE_OVER"), ("undeploy-crds", "CONFIRM")])
+def test_make_takes_no_other_word_for_yes_and_none_for_no(target: str, variable: str) -> None:
+    done = subprocess.run(
+        ["make", "-n", target, f"{variable}=true"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert f"{variable} is yes or empty, not true" in done.stderr

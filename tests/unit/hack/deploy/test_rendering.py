@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from hack.deploy import rendering
 from hack.deploy.errors import DeployError
-from hack.deploy.kubectl import Object, dump, load
+from hack.deploy.kubectl import Object, dump, kustomize, load
 from tests.unit.hack.deploy.rendered import deployments, rendered
 
 
@@ -22,6 +24,33 @@ def test_the_image_that_is_asked_for_runs_everywhere(image: str, expected: str) 
     found = rendering.render("production", image=image)
     images = {pod["containers"][0]["image"] for pod in deployments(found).values()}
     assert images == {expected}
+
+
+def test_an_image_counts_whatever_an_overlay_calls_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    def renamed(place: Path) -> list[Object]:
+        found = kustomize(place)
+        for pod in deployments(found).values():
+            pod["containers"][0]["image"] = "mirror/own:3"
+            pod["containers"].append({"name": "sidecar", "image": "proxy:1", "command": ["/bin/proxy"]})
+        return found
+
+    monkeypatch.setattr(rendering, "kustomize", renamed)
+    found = rendering.render("production", image="foo:1")
+    assert {tuple(each["image"] for each in pod["containers"]) for pod in deployments(found).values()} == {
+        ("foo:1", "proxy:1")
+    }
+
+
+def test_an_image_that_nothing_would_run_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rendering, "kustomize", lambda _: [])
+    with pytest.raises(DeployError, match="nothing runs the image foo:1"):
+        rendering.render("dev", image="foo:1")
+
+
+@pytest.mark.parametrize("image", [":::", "a b", "Upper/case:1", "a:b:c", "-x", "a@b", "a/:1", "a\nb"])
+def test_what_is_no_image_is_refused(image: str) -> None:
+    with pytest.raises(DeployError, match="is no image such as"):
+        rendering.render("dev", image=image)
 
 
 @pytest.mark.parametrize(
