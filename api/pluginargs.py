@@ -8,6 +8,7 @@ Admission shows what was left out, controllers use what was read.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -81,9 +82,9 @@ def parse(plugin: str, arguments: Sequence[str]) -> PluginArguments:
     """Read the arguments of a plugin. Raises KeyError for one that doesn't exist."""
     flags = FLAGS[plugin]
     values = {name: default for name, (_, default) in flags.items()}
-    rest = list(arguments)
+    rest = deque(arguments)
     while rest:
-        argument = rest.pop(0)
+        argument = rest.popleft()
         if argument == "--":
             return PluginArguments(values, *((rest[0], "follows --") if rest else ()))
         try:
@@ -94,7 +95,7 @@ def parse(plugin: str, arguments: Sequence[str]) -> PluginArguments:
     return PluginArguments(values)
 
 
-def _read(argument: str, rest: list[str], flags: Flags) -> tuple[str, Any]:
+def _read(argument: str, rest: deque[str], flags: Flags) -> tuple[str, Any]:
     """Name and value of a flag, for whose value `rest` may lose its first word. Raises ValueError."""
     if len(argument) < 2 or not argument.startswith("-"):
         raise ValueError("is no flag")
@@ -111,5 +112,5 @@ def _read(argument: str, rest: list[str], flags: Flags) -> tuple[str, Any]:
     elif not equals:
         if not rest:
             raise ValueError("needs a value")
-        text = rest.pop(0)
+        text = rest.popleft()
     return name, kind.parse(text)

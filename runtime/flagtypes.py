@@ -21,6 +21,8 @@ T = TypeVar("T")
 _TRUE = frozenset(("1", "t", "T", "true", "TRUE", "True"))
 _FALSE = frozenset(("0", "f", "F", "false", "FALSE", "False"))
 _FLOAT = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|infinity)|nan", re.IGNORECASE | re.ASCII)
+_MOST_DIGITS: Final = 20
+"""Decimal digits of the largest integers that flags hold, those of 64 bits."""
 _INTEGER = re.compile(r"([+-]?)(0[xX](?:_?[0-9a-fA-F])+|0[bB](?:_?[01])+|0[oO]?(?:_?[0-7])+|0|[1-9](?:_?[0-9])*)")
 
 
@@ -59,6 +61,8 @@ def parse_integer(text: str, low: int, high: int, function: str) -> int:
         raise ValueError(f'strconv.{function}: parsing "{text}": invalid syntax')
     digits = match[2].replace("_", "")
     is_octal = len(digits) > 1 and digits[0] == "0" and digits[1].isdigit()
+    if digits[0] != "0" and len(digits) > _MOST_DIGITS:
+        raise ValueError(f'strconv.{function}: parsing "{text}": value out of range')
     value = int(digits, 8 if is_octal else 0) * (-1 if match[1] == "-" else 1)
     if not low <= value <= high:
         raise ValueError(f'strconv.{function}: parsing "{text}": value out of range')

@@ -133,6 +133,8 @@ def parse(value: Raw) -> Quantity:
     if isinstance(value, bool):
         raise QuantityError(f"{value!r} is not a quantity: expected a number or a text such as 100m, 1.5 or 2Gi")
     if isinstance(value, int):
+        if abs(value) >= 10**_LONGEST:
+            raise QuantityError(f"the number is not a quantity: longer than {_LONGEST} characters")
         return Quantity(value * _NANO)
     return _parse_text(repr(value))
 

@@ -20,8 +20,6 @@ OPERATORS = frozenset({"In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"})
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?")
 _SUBDOMAIN = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*")
-_INTEGER = re.compile(r"[+-]?[0-9]+")
-_INT64 = 2**63
 _TOKEN = re.compile(r"\s*(?:(==|!=|[=!<>(),])|([^\s=!<>(),]+))")
 
 
@@ -203,10 +201,7 @@ def is_label_value(value: str) -> bool:
 
 
 def _as_int(text: str | None) -> int | None:
-    if text is None or not _INTEGER.fullmatch(text):
-        return None
-    number = int(text)
-    return number if -_INT64 <= number < _INT64 else None
+    return None if text is None else integers.read(text, 64)
 
 
 def _compile(requirement: Requirement) -> Test:

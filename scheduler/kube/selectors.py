@@ -14,7 +14,6 @@ from scheduler.state.dimensions import Mask
 if TYPE_CHECKING:
     from generated.core.v1 import NodeSelectorRequirement, NodeSelectorTerm
 
-_INTEGER = re.compile(r"[+-]?[0-9]+")
 
 
 def match_labels(labels: dict[str, str], view: View) -> Mask:
@@ -72,15 +71,17 @@ def _test(requirement: NodeSelectorRequirement) -> Callable[[str | None], bool] 
             return lambda value: value is not None
         case "DoesNotExist" if not values:
             return lambda value: value is None
-        case "Gt" | "Lt" if len(requirement.values) == 1 and _INTEGER.fullmatch(requirement.values[0]):
-            return _compare(requirement.operator, int(requirement.values[0]))
+        case "Gt" | "Lt" if len(requirement.values) == 1:
+            bound = integers.read(requirement.values[0], 64)
+            return None if bound is None else _compare(requirement.operator, bound)
     return None
 
 
 def _compare(operator: str, bound: int) -> Callable[[str | None], bool]:
     def test(value: str | None) -> bool:
-        if value is None or not _INTEGER.fullmatch(value):
+        number = None if value is None else integers.read(value, 64)
+        if number is None:
             return False
-        return int(value) > bound if operator == "Gt" else int(value) < bound
+        return number > bound if operator == "Gt" else number < bound
 
     return test

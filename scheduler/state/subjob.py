@@ -209,8 +209,7 @@ def _fnv32a(data: bytes) -> int:
 
 
 def _whole_number(text: str) -> int:
-    digits = text[1:] if text[:1] in {"+", "-"} else text
-    return int(text) if digits.isascii() and digits.isdecimal() and -(2**63) <= int(text) < 2**63 else 0
+    return integers.read(text, 64) or 0
 
 
 # What gangs ask of sub-groups.

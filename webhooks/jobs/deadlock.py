@@ -7,7 +7,7 @@ only when those of other tasks are ready.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection
 
 from api import jobs
 from generated.batch.v1alpha1 import Iteration, JobSpec, TaskSpec
@@ -15,7 +15,8 @@ from generated.batch.v1alpha1 import Iteration, JobSpec, TaskSpec
 
 def warnings(spec: JobSpec) -> tuple[str, ...]:
     """Why the job of this spec, which has its defaults and no circle of dependencies, can never start; `()` if it can."""
-    waiting = [(task, needed) for task in spec.tasks if (needed := _awaited(task, spec.tasks))]
+    with_pods = frozenset(task.name for task in spec.tasks if _needs_pods(task))
+    waiting = [(task, needed) for task in spec.tasks if (needed := _awaited(task, with_pods))]
     late = sum(task.replicas for task, _ in waiting)
     first = jobs.total_replicas(spec) - late
     if not late or spec.min_available <= first:
@@ -28,13 +29,17 @@ def warnings(spec: JobSpec) -> tuple[str, ...]:
     return (text,)
 
 
-def _awaited(task: TaskSpec, tasks: Sequence[TaskSpec]) -> str:
-    """The tasks that must be ready before this one gets its first pod; empty when it gets them at once."""
+def _awaited(task: TaskSpec, with_pods: Collection[str]) -> str:
+    """
+    The tasks that must be ready before this one gets its first pod; empty when it gets them at once.
+
+    `with_pods` are those that aren't ready without pods.
+    """
     depends = task.depends_on
     if depends is None:
         return ""
     needed = dict.fromkeys(depends.name)
-    awaited = [name for name in needed if any(other.name == name and _needs_pods(other) for other in tasks)]
+    awaited = [name for name in needed if name in with_pods]
     if depends.iteration == Iteration.ANY and len(awaited) < len(needed):
         return ""
     return (" or " if depends.iteration == Iteration.ANY else ", ").join(awaited)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Mapping
 from typing import ClassVar, Final
 
@@ -12,6 +11,7 @@ from api.names import PodReason
 from api.owners import controller_of
 from generated.core.v1 import Pod
 from generated.webhooks.core_v1 import PodValidator
+from runtime import integers
 from runtime.admission import ALLOWED, Denial, Validation
 from runtime.events import WARNING
 from runtime.rbac import Rule
@@ -22,9 +22,9 @@ from webhooks.causes import shown
 log = logging.getLogger(__name__)
 
 _ANNOTATIONS: Final = (names.JDB_MIN_AVAILABLE_ANNOTATION, names.JDB_MAX_UNAVAILABLE_ANNOTATION)
-_INTEGER = re.compile(r"[+-]?[0-9]+")
-_INT32: Final = 2**31
-_INT64: Final = 2**63
+_INT32: Final = 32
+_INT64: Final = 64
+"""Bits."""
 
 
 class PodRules(PodValidator):
@@ -75,13 +75,15 @@ def annotation_problem(annotations: Mapping[str, str]) -> str:
 
 def _value_problem(key: str, value: str) -> str:
     """A positive number of pods, or a share of them between 1 % and 99 %."""
-    if _INTEGER.fullmatch(value) and -_INT32 <= int(value) < _INT32:
-        return "" if int(value) > 0 else f'invalid value <"{value}"> for {key}, it must be a positive integer'
+    count = integers.read(value, _INT32)
+    if count is not None:
+        return "" if count > 0 else f'invalid value <"{value}"> for {key}, it must be a positive integer'
     share = value.replace("%", "")  # compat: ADM-2
-    if not _INTEGER.fullmatch(share):
+    if not integers.is_integer(share):
         return f"invalid value strconv.Atoi: parsing {shown(share)}: invalid syntax for {key}"
-    if not -_INT64 <= int(share) < _INT64:
+    percent = integers.read(share, _INT64)
+    if percent is None:
         return f"invalid value strconv.Atoi: parsing {shown(share)}: value out of range for {key}"
-    if not 1 <= int(share) <= 99:
+    if not 1 <= percent <= 99:
         return f'invalid value <"{value}"> for {key}, it must be a valid percentage which between 1% ~ 99%'
     return ""

@@ -107,8 +107,9 @@ def _check_pod_term(causes: Causes, field: str, term: PodAffinityTerm) -> None:
         causes.invalid(f"{field}.namespace", namespace, *wellformed.label(namespace))
     check_label_keys(causes, f"{field}.matchLabelKeys", term.match_label_keys, term.label_selector)
     check_label_keys(causes, f"{field}.mismatchLabelKeys", term.mismatch_label_keys, term.label_selector)
+    mismatched = frozenset(term.mismatch_label_keys)
     for index, key in enumerate(term.match_label_keys):
-        if key in term.mismatch_label_keys:
+        if key in mismatched:
             causes.invalid(
                 f"{field}.matchLabelKeys[{index}]", key, "exists in both matchLabelKeys and mismatchLabelKeys"
             )

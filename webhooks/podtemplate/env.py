@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from generated.core.v1 import (
@@ -15,6 +15,7 @@ from generated.core.v1 import (
     ObjectFieldSelector,
     PodSpec,
     ResourceFieldSelector,
+    Volume,
 )
 from webhooks import wellformed
 from webhooks.causes import Causes
@@ -110,17 +111,18 @@ def has_files(containers: tuple[Container, ...]) -> bool:
 
 def check_file_volumes(causes: Causes, field: str, spec: PodSpec) -> None:
     """Files of variables lie in empty directories, valid ones or not."""
+    volumes = {volume.name: volume for volume in spec.volumes}
     for word, containers in (("initContainers", spec.init_containers), ("containers", spec.containers)):
         for place, container in enumerate(containers):
             for index, variable in enumerate(container.env):
                 source = variable.value_from
                 if source is not None and source.file_key_ref is not None:
                     where = f"{field}.{word}[{place}].env[{index}].valueFrom.fileKeyRef.volumeName"
-                    _check_file_volume(causes, where, source.file_key_ref.volume_name, spec)
+                    _check_file_volume(causes, where, source.file_key_ref.volume_name, volumes)
 
 
-def _check_file_volume(causes: Causes, place: str, name: str, spec: PodSpec) -> None:
-    volume = {volume.name: volume for volume in spec.volumes}.get(name)
+def _check_file_volume(causes: Causes, place: str, name: str, volumes: Mapping[str, Volume]) -> None:
+    volume = volumes.get(name)
     if volume is None:
         causes.not_found(place, name)
     elif volume.empty_dir is None:
@@ -198,7 +200,7 @@ def check_field(causes: Causes, field: str, ref: ObjectFieldSelector, supported:
     if not path:
         causes.required(f"{field}.fieldPath")
         return
-    subscript = _SUBSCRIPT.fullmatch(path)
+    subscript = _SUBSCRIPT.fullmatch(path) if path.endswith("']") else None  # a search for it would be quadratic
     if problem := _conversion_problem(path, subscript, ref.api_version):
         causes.invalid(f"{field}.fieldPath", path, f"error converting fieldPath: {problem}")
     elif subscript is not None:

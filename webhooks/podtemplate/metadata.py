@@ -8,6 +8,7 @@ from typing import Final
 
 from generated.core.v1 import Container, PodSpec
 from generated.meta.v1 import LabelSelector, LabelSelectorRequirement
+from runtime import integers
 from webhooks import wellformed
 from webhooks.causes import Causes
 
@@ -19,7 +20,6 @@ _SECCOMP_POD: Final = "seccomp.security.alpha.kubernetes.io/pod"
 _SECCOMP_CONTAINER: Final = "container.seccomp.security.alpha.kubernetes.io/"
 _LOCALHOST: Final = "localhost/"
 _COST = re.compile(r"0|-?[1-9][0-9]*|-0")
-_INT32: Final = 2**31
 
 
 def check_labels(causes: Causes, field: str, labels: Mapping[str, str]) -> None:
@@ -50,7 +50,7 @@ def check_pod_annotations(causes: Causes, field: str, annotations: Mapping[str, 
             f"{field}[{_MIRROR}]", annotations[_MIRROR], "must set spec.nodeName if mirror pod annotation is set"
         )
     cost = annotations.get(_DELETION_COST)
-    if cost is not None and not (_COST.fullmatch(cost) and -_INT32 <= int(cost) < _INT32):
+    if cost is not None and not (_COST.fullmatch(cost) and integers.read(cost, 32) is not None):
         causes.invalid(f"{field}[{_DELETION_COST}]", cost, "must be a 32bit integer")
     _check_profiles(causes, field, annotations, (*spec.init_containers, *spec.containers))
 
@@ -58,13 +58,14 @@ def check_pod_annotations(causes: Causes, field: str, annotations: Mapping[str, 
 def _check_profiles(
     causes: Causes, field: str, annotations: Mapping[str, str], containers: Iterable[Container]
 ) -> None:
+    names = {container.name for container in containers}
     for key, value in annotations.items():
         if key == _SECCOMP_POD or key.startswith(_SECCOMP_CONTAINER):
             _check_seccomp(causes, f"{field}.{key}", value)
         if not key.startswith(_APP_ARMOR):
             continue
         name = key.removeprefix(_APP_ARMOR)
-        if all(container.name != name for container in containers):
+        if name not in names:
             causes.invalid(f"{field}[{key}]", name, "container not found")
         if value not in {"", "runtime/default", "unconfined"} and not value.startswith(_LOCALHOST):
             causes.invalid(f"{field}[{key}]", value, f'invalid AppArmor profile name: "{value}"')

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Final
 
 from generated.core.v1 import Container, Volume, VolumeDevice, VolumeMount
@@ -41,6 +41,7 @@ def _is_plain(mount: VolumeMount) -> bool:
 def _check_mounts(causes: Causes, field: str, container: Container, volumes: Mapping[str, Volume]) -> None:
     seen: set[str] = set()
     devices = {device.name: device.device_path for device in container.volume_devices}
+    paths = frozenset(devices.values())
     for index, mount in enumerate(container.volume_mounts):
         if mount.name not in volumes:
             if not mount.name:
@@ -52,17 +53,19 @@ def _check_mounts(causes: Causes, field: str, container: Container, volumes: Map
             causes.invalid(f"{field}[{index}].mountPath", mount.mount_path, "must be unique")
         seen.add(mount.mount_path)
         if devices:
-            _check_apart(causes, f"{field}[{index}]", mount, devices)
+            _check_apart(causes, f"{field}[{index}]", mount, devices, paths)
         if mount.sub_path or mount.sub_path_expr:
             _check_sub_paths(causes, field, index, mount)
         if mount.mount_propagation is not None or mount.recursive_read_only is not None:
             _check_modes(causes, field, mount, container)
 
 
-def _check_apart(causes: Causes, field: str, mount: VolumeMount, devices: Mapping[str, str]) -> None:
+def _check_apart(
+    causes: Causes, field: str, mount: VolumeMount, devices: Collection[str], paths: Collection[str]
+) -> None:
     if mount.name in devices:
         causes.invalid(f"{field}.name", mount.name, "must not already exist in volumeDevices")
-    if mount.mount_path in devices.values():
+    if mount.mount_path in paths:
         causes.invalid(f"{field}.mountPath", mount.mount_path, "must not already exist as a path in volumeDevices")
 
 

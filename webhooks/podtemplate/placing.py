@@ -71,6 +71,7 @@ def check_readiness_gates(causes: Causes, field: str, gates: Sequence[PodReadine
 
 def check_spread(causes: Causes, field: str, constraints: Sequence[TopologySpreadConstraint]) -> None:
     """How evenly pods are spread."""
+    last = {(one.topology_key, one.when_unsatisfiable): index for index, one in enumerate(constraints)}
     for index, constraint in enumerate(constraints):
         place = f"{field}[{index}]"
         key, unsatisfiable = constraint.topology_key, constraint.when_unsatisfiable
@@ -79,7 +80,7 @@ def check_spread(causes: Causes, field: str, constraints: Sequence[TopologySprea
         if not key:
             causes.required(f"{place}.topologyKey", "can not be empty")
         one_of(causes, f"{place}.whenUnsatisfiable", unsatisfiable, _UNSATISFIABLE)
-        if any((one.topology_key, one.when_unsatisfiable) == (key, unsatisfiable) for one in constraints[index + 1 :]):
+        if last[key, unsatisfiable] > index:
             causes.duplicate(f"{place}.{{topologyKey, whenUnsatisfiable}}", f"{{{key}, {unsatisfiable}}}")
         _check_domains(causes, place, constraint)
         check_label_keys(causes, f"{place}.matchLabelKeys", constraint.match_label_keys, constraint.label_selector)

@@ -29,6 +29,7 @@ def check(template: PodTemplateSpec, able: Abilities, field: str = "template") -
     _check_spec(causes, f"{field}.spec", spec, able)
     if spec.ephemeral_containers:
         causes.forbidden(f"{field}.spec.ephemeralContainers", "ephemeral containers not allowed in pod template")
+    causes.conclude(field)
     return causes
 
 
@@ -36,7 +37,7 @@ def _check_spec(causes: Causes, field: str, spec: PodSpec, able: Abilities) -> N
     known = volumes.check(causes, f"{field}.volumes", spec.volumes)
     if spec.resource_claims:
         placing.check_claims(causes, f"{field}.resourceClaims", spec.resource_claims)
-    claims = tuple({claim.name: None for claim in spec.resource_claims if claim.name}) if spec.resource_claims else ()
+    claims = frozenset(claim.name for claim in spec.resource_claims if claim.name)
     around = containers.Surroundings(spec, known, claims, able)
     containers.check(causes, f"{field}.containers", around)
     if spec.init_containers:

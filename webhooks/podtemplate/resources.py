@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from generated.core.v1 import Container, PodSpec, ResourceClaim, ResourceRequirements
+from generated.core.v1 import PodSpec, ResourceClaim, ResourceRequirements
 from runtime.quantity import ZERO, Quantity, QuantityError, Raw, parse
 from webhooks import wellformed
 from webhooks.causes import Causes, remembered
@@ -185,7 +186,8 @@ def _compare(causes: Causes, field: str, name: str, request: Raw, limit: Raw | N
 
 def check_claims(causes: Causes, field: str, wanted: tuple[ResourceClaim, ...], known: Collection[str]) -> None:
     """Devices that a container takes from the pod's claims."""
-    seen: dict[str, None] = {}
+    seen: set[str] = set()
+    requests: Counter[str] = Counter()  # so many of `seen` are requests of a claim
     for index, claim in enumerate(wanted):
         place = f"{field}[{index}]"
         if not claim.name:
@@ -195,26 +197,36 @@ def check_claims(causes: Causes, field: str, wanted: tuple[ResourceClaim, ...], 
         if claim.request:
             causes.invalid(f"{place}.request", claim.request, *wellformed.label(claim.request))
             key = f"{claim.name}/{claim.request}"
-        clashes = [claim.name] if claim.name in seen else [one for one in seen if _clash(one, key)]
-        for one in clashes:
-            causes.duplicate(place, key if one == key else claim.name)
-        if not clashes:
-            seen[key] = None
+        clashes = _clashes(claim.name, key, seen, requests)
+        if clashes:
+            causes.duplicate(place, key if key in seen and claim.name not in seen else claim.name, times=clashes)
+        else:
+            seen.add(key)
+            requests.update(_owners(key))
         if claim.name not in known:
-            among = f": {', '.join(sorted(known))}" if known else " which is empty"
+            among = "" if causes.is_full else f": {', '.join(sorted(known))}" if known else " which is empty"
             causes.not_found(place, claim.name, f"must be one of the names in pod.spec.resourceClaims{among}")
 
 
-def _clash(seen: str, key: str) -> bool:
-    """The same request twice, or a whole claim beside one of its requests."""
-    return seen == key or ("/" not in key and seen.startswith(f"{key}/"))
+def _clashes(name: str, key: str, seen: Collection[str], requests: Mapping[str, int]) -> int:
+    """How many there are already: the same request, or requests of what is now wanted as a whole, or the whole."""
+    if name in seen or key in seen:
+        return 1
+    return 0 if "/" in key else requests.get(key, 0)
+
+
+def _owners(key: str) -> Iterator[str]:
+    """The claim that a request is one of; a whole claim is a request of none."""
+    claim, slash, _ = key.partition("/")
+    if slash:
+        yield claim
 
 
 def _check_sums(causes: Causes, field: str, spec: PodSpec, resources: ResourceRequirements) -> None:
-    asked = {name for one in (*spec.containers, *spec.init_containers) for name in one.resources.requests}
+    totals = _total_requests(spec)
     for name, value in resources.requests.items():
-        wanted, total = amount(value), _total_request(spec, name)
-        if name in asked and total > wanted:
+        wanted, total = amount(value), totals.get(name, ZERO)
+        if name in totals and total > wanted:
             causes.invalid(
                 f"{field}.requests[{name}]",
                 str(wanted),
@@ -231,21 +243,18 @@ def _check_sums(causes: Causes, field: str, spec: PodSpec, resources: ResourceRe
                 )
 
 
-def _total_request(spec: PodSpec, name: str) -> Quantity:
+def _total_requests(spec: PodSpec) -> Mapping[str, Quantity]:
     """What the pod's containers ask for while most of them run: init containers run one by one beside the sidecars."""
-    beside, peak = ZERO, ZERO
+    beside: dict[str, Quantity] = {}
+    peaks: dict[str, Quantity] = {}
     for container in spec.init_containers:
-        if container.restart_policy == "Always":
-            beside += _request(container, name)
-            peak = max(peak, beside)
-        else:
-            peak = max(peak, beside + _request(container, name))
-    total = beside
+        for name, value in container.resources.requests.items():
+            running = beside.get(name, ZERO) + amount(value)
+            if container.restart_policy == "Always":
+                beside[name] = running
+            peaks[name] = max(peaks.get(name, ZERO), running)
+    totals = dict(beside)
     for container in spec.containers:
-        total += _request(container, name)
-    return max(total, peak)
-
-
-def _request(container: Container, name: str) -> Quantity:
-    value = container.resources.requests.get(name)
-    return ZERO if value is None else amount(value)
+        for name, value in container.resources.requests.items():
+            totals[name] = totals.get(name, ZERO) + amount(value)
+    return {name: max(totals.get(name, ZERO), peaks.get(name, ZERO)) for name in totals.keys() | peaks.keys()}

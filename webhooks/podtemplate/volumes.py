@@ -77,7 +77,7 @@ def _judge(volumes: tuple[Volume, ...]) -> tuple[Causes, Mapping[str, Volume]]:
     causes = Causes()
     valid: dict[str, Volume] = {}
     for index, volume in enumerate(volumes):
-        before = len(causes)
+        before = len(causes) + causes.untold
         place = f"[{index}]"
         _check_source(causes, place, volume)
         if not volume.name:
@@ -86,7 +86,7 @@ def _judge(volumes: tuple[Volume, ...]) -> tuple[Causes, Mapping[str, Volume]]:
             causes.invalid(f"{place}.name", volume.name, *faults)
         if volume.name in valid:
             causes.duplicate(f"{place}.name", volume.name)
-        if len(causes) == before:
+        if len(causes) + causes.untold == before:
             valid[volume.name] = volume
     return causes, valid
 

@@ -97,7 +97,7 @@ def test_objects_of_kinds_that_the_cluster_lacks_are_left_out_when_that_was_acce
         ["apply", "--accept=owner"],
         ["fly"],
         [],
-    ],  # fmt: skip
+    ],
 )
 def test_wrong_words_end_with_2(words: list[str]) -> None:
     with pytest.raises(SystemExit) as ended:
