@@ -232,13 +232,15 @@ class Controller(Generic[K]):
         self.queue.add_rate_limited(key)
 
     def _tell(self, key: K, error: Exception, *, has_traceback: bool) -> None:
+        cause = error.__cause__
         _log.error(
-            "reconcile.failed controller=%s key=%s attempts=%d error=%s: %s",
+            "reconcile.failed controller=%s key=%s attempts=%d error=%s: %s%s",
             self.name,
             key,
             self.queue.failures(key) + 1,
             type(error).__name__,
             error,
+            f" cause={type(cause).__name__}: {cause}" if cause is not None else "",
             exc_info=error if has_traceback else None,
         )
 

@@ -45,7 +45,7 @@ async def _ensure(clients: Clientset, name: str, pause: float) -> None:
         except NotFound:
             pass
         except (ApiError, ConnectionFailed) as unread:
-            log.info("queue can't be read queue=%s error=%s", name, unread)
+            log.warning("queue can't be read queue=%s error=%s", name, unread)
         else:
             return
         try:
@@ -54,7 +54,7 @@ async def _ensure(clients: Clientset, name: str, pause: float) -> None:
             return
         except (ApiError, ConnectionFailed) as refused:
             error = refused
-            log.info("queue not created yet queue=%s error=%s", name, refused)
+            log.warning("queue not created yet queue=%s error=%s", name, refused)
             await asyncio.sleep(pause)
         else:
             log.info("queue created queue=%s", name)

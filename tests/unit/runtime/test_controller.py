@@ -330,6 +330,19 @@ async def test_a_key_that_wants_to_run_again_at_once_lets_others_run() -> None:
     assert 10 <= len(calls) <= 1000
 
 
+async def test_what_led_to_an_error_is_told_with_it(caplog: pytest.LogCaptureFixture) -> None:
+    async def reconcile(key: str) -> Result:
+        raise ReconcileError("failed to create 1 pods of 1") from ValueError("no PriorityClass of that name")
+
+    subject = controller(reconcile)
+    subject.queue.add("a")
+    async with running(subject):
+        await asyncio.sleep(0.001)
+    assert caplog.messages[0].endswith(
+        "error=ReconcileError: failed to create 1 pods of 1 cause=ValueError: no PriorityClass of that name"
+    )
+
+
 async def test_a_cancelled_future_is_an_error_of_its_key(caplog: pytest.LogCaptureFixture) -> None:
     async def reconcile(key: str) -> Result:
         calls.append(key)
