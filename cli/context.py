@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     Connect = Callable[[Flags, Mapping[str, str]], SyncClient]
 
 USE_CONTEXT_NAMESPACE = "VCCTL_USE_CONTEXT_NAMESPACE"
+_SHOWN = {code: f"^{chr(code ^ 64)}" for code in (*range(32), 127) if chr(code) not in "\n\t"}
+"""Control characters as kubectl shows them: what somebody wrote into a message must not command the reader's terminal."""
 
 
 def _connect(flags: Flags, environ: Mapping[str, str]) -> SyncClient:
@@ -100,11 +102,11 @@ class Context:
 
     def print(self, line: str = "") -> None:
         """A line of the result."""
-        self.out.write(f"{line}\n")
+        self.out.write(f"{line.translate(_SHOWN)}\n")
 
     def print_lines(self, lines: Iterable[str]) -> None:
-        self.out.write("".join(f"{line}\n" for line in lines))
+        self.out.write("".join(f"{line.translate(_SHOWN)}\n" for line in lines))
 
     def hint(self, line: str) -> None:
         """A line on stderr that is neither result nor failure."""
-        self.err.write(f"{line}\n")
+        self.err.write(f"{line.translate(_SHOWN)}\n")

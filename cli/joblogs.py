@@ -61,7 +61,7 @@ def _print(context: Context, pod: Object, prefix: str) -> None:
     )
     with context.client.transport.stream(request) as lines:
         for line in lines:
-            context.print(prefix + line.decode("utf-8", "replace"))
+            context.out.write(f"{prefix}{line.decode('utf-8', 'replace')}\n")  # as it is: logs may have colours
             if follow:
                 context.out.flush()
 

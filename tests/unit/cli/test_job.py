@@ -162,3 +162,12 @@ def test_deletion_may_be_waited_for() -> None:
     stuck = Server().on(f"DELETE {J1}", {}).on(f"GET {J1}", job())
     result = run("job", "delete", "-N", "j1", "--wait", "--timeout=2s", server=stuck)
     assert result.out == "Failed to delete job: timed out after 2s: job j1 still exists\n"
+
+
+@pytest.mark.parametrize("name", ["/", "b/", "..", "a/status"])
+def test_a_name_that_no_object_can_have_is_refused_before_anything_is_sent(name: str) -> None:
+    server = Server()
+    result = run("job", "delete", "-N", name, server=server)
+    assert result.code == 255
+    assert result.out.startswith(f'Failed to delete job: invalid resource name "{name}": [may not')
+    assert not server.requests

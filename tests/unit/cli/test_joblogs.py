@@ -33,6 +33,11 @@ def test_one_pod_is_printed_as_it_is() -> None:
     assert used.requests[2].query == {"container": "main", "tailLines": "10"}
 
 
+def test_colours_of_logs_are_printed_as_they_are() -> None:
+    used = server("a").lines(f"{PODS}/a/log", [b"\x1b[31mred\x1b[0m"])
+    assert run("job", "logs", "-N", "j1", server=used).out == "\x1b[31mred\x1b[0m\n"
+
+
 def test_lines_of_several_pods_carry_their_names() -> None:
     lines = run("job", "logs", "-N", "j1", server=server("b", "a")).lines
     assert lines == ["[a] hello from a", "[a] grüße", "[b] hello from b", "[b] grüße"]

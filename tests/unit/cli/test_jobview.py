@@ -188,6 +188,12 @@ def test_events_that_cannot_be_listed_are_told_on_stderr(server: Server) -> None
     assert result.out.endswith(NO_EVENTS)
 
 
+def test_what_somebody_wrote_into_a_message_does_not_command_the_terminal(server: Server) -> None:
+    server.fail(f"GET {EVENTS}", 403, "events is \x1b[31m\rforbidden\x7f", "Forbidden")
+    result = run("job", "view", "-N", "j1", server=server)
+    assert result.err == "Failed to list events: events is ^[[31m^Mforbidden^?\n"
+
+
 def test_the_local_zone_is_shown(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TZ", "Asia/Shanghai")
     time.tzset()
