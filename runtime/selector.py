@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from runtime import integers
+
 Labels = Mapping[str, str]
 Test = Callable[[Labels], bool]
 

@@ -168,7 +168,7 @@ def untold(count: int) -> str:
     return f"{count} more {'mistake is' if count == 1 else 'mistakes are'} not shown"
 
 
-def told(parts: Iterable[str]) -> list[str]:
+def shortened(parts: Iterable[str]) -> list[str]:
     """Those parts of a message that are told, empty ones left out, with the number of the others as the last one."""
     kept: list[str] = []
     size = left_out = 0
@@ -181,10 +181,10 @@ def told(parts: Iterable[str]) -> list[str]:
     return [*kept, f" {untold(left_out)};"] if left_out else kept
 
 
-def aggregate(causes: Causes) -> str:
+def aggregate(causes: Iterable[object]) -> str:
     """All causes in one text: each once, in brackets when there are several."""
     texts = list(dict.fromkeys(map(str, causes)))
-    if causes.untold:
+    if isinstance(causes, Causes) and causes.untold:
         texts.append(untold(causes.untold))
     return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]" if texts else ""
 

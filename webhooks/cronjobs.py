@@ -18,7 +18,7 @@ from runtime.rbac import READ, Rule
 from runtime.wire import AdmissionRequest
 from webhooks import wellformed
 from webhooks.blueprint import Context
-from webhooks.causes import told
+from webhooks.causes import shortened
 from webhooks.jobs import plugins, spec, templates
 from webhooks.jobs.changes import first_change
 from webhooks.jobs.defaults import defaulted, first_scheduler
@@ -64,7 +64,7 @@ class CronJobRules(CronJobValidator):
         return self._validate(obj, checks_template=bool(changed))
 
     def _validate(self, obj: CronJob, *, checks_template: bool) -> Validation | Awaitable[Validation]:
-        schedule = "".join(told(_schedule_problems(obj.spec))).strip()
+        schedule = "".join(shortened(_schedule_problems(obj.spec))).strip()
         messages = list(filter(None, (schedule, name_problem(obj.metadata.name))))
         warnings = () if schedule else tuple(self._schedule_warnings(obj.spec))
         if checks_template:
@@ -80,7 +80,7 @@ class CronJobRules(CronJobValidator):
         job = defaulted(obj.spec.job_template.spec, self._scheduler)
         text = spec.fatal_problem(job)
         if not text:
-            parts = told(spec.problems(f"{obj.metadata.name}-{_RUN}", job, self._judge))
+            parts = shortened(spec.problems(f"{obj.metadata.name}-{_RUN}", job, self._judge))
             text = "".join([*parts, spec.dependency_problem(job)]).strip()
         if text:
             return f"spec.jobTemplate: {text}", plugins.warnings(job)

@@ -19,6 +19,7 @@ from generated.listers.core_v1 import PersistentVolumeClaimLister, PodLister
 from generated.listers.scheduling_v1 import PriorityClassLister
 from generated.listers.scheduling_v1beta1 import PodGroupLister, QueueLister
 from generated.scheduling.v1beta1 import PodGroup
+from runtime import integers
 from runtime.lister import Indexer
 from runtime.objects import Key
 
@@ -31,7 +32,7 @@ def owner_uid(pod: Pod) -> str:
     annotations = pod.metadata.annotations
     is_marked = names.JOB_NAME_KEY in annotations and names.TASK_SPEC_KEY in annotations
     version = annotations.get(names.JOB_VERSION_ANNOTATION, "")
-    return owner.uid if is_marked and version.isdecimal() else ""
+    return owner.uid if is_marked and version.isdecimal() and integers.read(version, 64) is not None else ""
 
 
 def _by_job(pod: Pod) -> Iterator[str]:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from runtime import integers
 from scheduler.contract.view import View
 from scheduler.state.dimensions import Mask
 
 if TYPE_CHECKING:
     from generated.core.v1 import NodeSelectorRequirement, NodeSelectorTerm
-
 
 
 def match_labels(labels: dict[str, str], view: View) -> Mask:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
+from runtime import integers
 from runtime.selector import InvalidSelector, Selector, from_label_selector
 from scheduler.state.status import ALLOCATED, Status
 

@@ -14,7 +14,7 @@ from runtime.admission import ALLOWED, Allowed, Denial, Validation, Validator
 from runtime.rbac import READ, Rule
 from runtime.wire import AdmissionRequest
 from webhooks.blueprint import Context
-from webhooks.causes import told
+from webhooks.causes import shortened
 from webhooks.jobs import deadlock, plugins, spec, templates, updates
 from webhooks.jobs.submission import QueueRules
 
@@ -38,7 +38,7 @@ class JobRules(JobValidator):
         fatal = spec.fatal_problem(obj.spec)
         if fatal:
             return Denial(fatal)
-        parts = told(spec.problems(obj.metadata.name, obj.spec, self._judge))
+        parts = shortened(spec.problems(obj.metadata.name, obj.spec, self._judge))
         queue = self._queues.problem(jobs.queue_of(obj.spec))
         if isinstance(queue, str):
             return _conclude(obj, parts, queue)

@@ -65,3 +65,12 @@ def test_every_list_can_be_read(plugin: str, arguments: list[str]) -> None:
     parsed = parse(plugin, arguments)
     assert set(parsed.values) == set(FLAGS[plugin])
     assert not parsed.refused or parsed.refused in arguments
+
+
+def test_arguments_are_read_in_time_that_grows_with_their_number() -> None:
+    assert parse("svc", ["--inject-hosts-env"] * 100_000).refused == ""
+    assert parse("mpi", ["--master", "a"] * 100_000).values["master"] == "a"
+
+
+def test_digits_without_end_are_out_of_range() -> None:
+    assert parse("mpi", ["--port", "9" * 5000]).reason.endswith(": value out of range")

@@ -3,7 +3,9 @@ from __future__ import annotations
 import pytest
 
 from webhooks.causes import (
+    LONGEST_TOLD,
     MOST_HELD,
+    MOST_TOLD,
     Cause,
     Causes,
     aggregate,
@@ -11,6 +13,7 @@ from webhooks.causes import (
     not_negative,
     one_of,
     remembered,
+    shortened,
     shown,
     within,
 )
@@ -111,3 +114,26 @@ def test_only_so_many_parts_are_held_and_none_is_taken_for_another() -> None:
     assert size([0, 0]) == 2, "the one too many, for which the others are let go"
     assert size(first) == 1
     assert len(judged) == MOST_HELD + 2
+
+
+def test_the_first_mistakes_are_told_and_the_others_counted() -> None:
+    causes = Causes()
+    for number in range(MOST_TOLD):
+        causes.invalid("f", number, "why")
+    causes.conclude("f")
+    assert len(causes) == MOST_TOLD
+    causes.required("g")
+    assert aggregate(causes).endswith("f: Invalid value: 99: why, 1 more mistake is not shown]")
+    causes.conclude("f")
+    assert str(causes[-1]) == "f: 1 more mistake is not shown"
+
+
+def test_long_mistakes_leave_room_for_fewer() -> None:
+    causes = Causes()
+    causes.invalid("f", "x" * LONGEST_TOLD, "a", "b")
+    assert (len(causes), causes.untold) == (1, 1)
+
+
+def test_parts_of_a_message_are_cut_likewise() -> None:
+    assert shortened(["a", "", "b"]) == ["a", "b"]
+    assert shortened(["a"] * (MOST_TOLD + 2))[-2:] == ["a", " 2 more mistakes are not shown;"]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
-from generated.batch.v1alpha1 import CRON_JOBS, JOBS
+from generated.batch.v1alpha1 import CRON_JOBS, JOBS, JobSpec
 from tests.unit.webhooks.jobs.samples import job, task
 from tests.unit.webhooks.reviews import World, answer, body
 from webhooks.cronjobs import CronJobRules
+from webhooks.jobs.deadlock import warnings
 from webhooks.jobs.validation import JobRules
 
 Json = dict[str, Any]
@@ -104,3 +106,11 @@ def test_the_jobs_of_a_cron_job_are_judged_with_their_defaults() -> None:
     response = answer(World().endpoint(CronJobRules), body(CRON_JOBS, cron))
     assert response.allowed
     assert list(response.warnings or ()) == [text(4, 1, "task worker waits for task master")]
+
+
+def test_many_tasks_that_wait_for_many_are_judged_in_time_that_grows_with_their_number() -> None:
+    names = [f"t{number}" for number in range(30_000)]
+    tasks = [{"name": name, "replicas": 1} for name in names]
+    last = {"name": "last", "replicas": 1, "dependsOn": {"name": names}}
+    spec = msgspec.convert({"tasks": [*tasks, last], "minAvailable": 30_001}, JobSpec)
+    assert len(warnings(spec)) == 1

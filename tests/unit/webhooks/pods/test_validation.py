@@ -110,3 +110,9 @@ def test_other_operations_and_resources_are_not_for_it() -> None:
     assert message(answer(endpoint, body(PODS, pod({}), operation="UPDATE"))) == "expect operation to be 'CREATE'"
     text = body(PODS, pod({}), resource={"group": "apps", "version": "v1", "resource": "pods"})
     assert message(answer(endpoint, text)) == "expect resource to be { v1 pods}"
+
+
+@pytest.mark.parametrize("value", ["9" * 5000, "-" + "9" * 5000, "9" * 5000 + "%", "-" + "9" * 5000 + "%"])
+def test_digits_without_end_are_out_of_range(value: str) -> None:
+    expected = f'invalid value strconv.Atoi: parsing "{value.strip("%")}": value out of range for {MIN}'
+    assert annotation_problem({MIN: value}) == expected
