@@ -78,7 +78,10 @@ async def test_both_controllers_share_their_caches() -> None:
 )
 def test_a_controller_may_read_what_it_watches(blueprint: Blueprint, kinds: set[str]) -> None:
     readable = {
-        resource for rule in blueprint.rules for resource in rule.resources if {"list", "watch"} <= set(rule.verbs)
+        resource
+        for rule in (*blueprint.rules, *blueprint.home_rules)
+        for resource in rule.resources
+        if {"list", "watch"} <= set(rule.verbs)
     }
     assert readable == kinds
 
