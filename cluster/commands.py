@@ -8,6 +8,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import NoReturn
 
 import yaml
@@ -53,8 +54,7 @@ def up(arguments: argparse.Namespace) -> int:
     _say(f"kubeconfig: {plane.kubeconfig}")
     if not arguments.foreground:
         plane.disown()
-        place = _place(arguments)
-        _say(f'use it: eval "$(python -m cluster env{place})"   end it: python -m cluster down{place}')
+        _say(f'use it: eval "$({_typed("env", arguments)})"   end it: {_typed("down", arguments)}')
         return 0
     _say("Ctrl-C ends it")
     return _stay(plane, arguments)
@@ -163,7 +163,7 @@ def _leave_running(plane: ControlPlane, arguments: argparse.Namespace) -> int:
         )
     _say(f"{_title(arguments)} runs already; kubeconfig: {plane.kubeconfig}")
     if arguments.nodes:
-        _say(f"its nodes stay as they are; to add some: python -m cluster nodes{_place(arguments)} --nodes ...")
+        _say(f"its nodes stay as they are; to add some: {_typed('nodes', arguments)} --nodes ...")
     return 0
 
 
@@ -197,6 +197,13 @@ def _count_nodes(plane: ControlPlane) -> str:
 def _title(arguments: argparse.Namespace) -> str:
     """The control plane in messages, by what the user called it."""
     return f"control plane {arguments.name!r}" if arguments.dir is None else f"the control plane in {arguments.dir}"
+
+
+def _typed(command: str, arguments: argparse.Namespace) -> str:
+    """A command for the same control plane, as it can be typed where no virtual environment is active."""
+    python, here = Path(sys.executable), Path.cwd()
+    shown = python.relative_to(here) if python.is_relative_to(here) else python
+    return f"{shlex.quote(str(shown))} -m cluster {command}{_place(arguments)}"
 
 
 def _place(arguments: argparse.Namespace) -> str:

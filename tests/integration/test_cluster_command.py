@@ -167,7 +167,9 @@ def test_an_interrupted_up_cleans_up(shell: Shell) -> None:
 def test_a_directory_of_ones_own_choice_is_repeated_in_the_hints(shell: Shell, tmp_path: Path) -> None:
     place = tmp_path / "a place"
     out, _ = shell.run("up", "--dir", str(place), "--quiet")
-    assert f'eval "$(python -m cluster env --dir {shlex.quote(str(place))})"' in out
+    assert f'-m cluster env --dir {shlex.quote(str(place))})"' in out
+    typed = out.partition('eval "$(')[2].partition(" -m cluster env")[0]
+    assert Path(shlex.split(typed)[0]).absolute() == Path(sys.executable)
     assert "ready after" not in out
     out, _ = shell.run("status", "--dir", str(place))
     assert f"state in {place}" in out
