@@ -56,7 +56,6 @@ def up(arguments: argparse.Namespace) -> int:
         plane.disown()
         _say(f'use it: eval "$({_typed("env", arguments)})"   end it: {_typed("down", arguments)}')
         return 0
-    _say("Ctrl-C ends it")
     return _stay(plane, arguments)
 
 
@@ -170,6 +169,7 @@ def _leave_running(plane: ControlPlane, arguments: argparse.Namespace) -> int:
 def _stay(plane: ControlPlane, arguments: argparse.Namespace) -> int:
     """Watch over it until Ctrl-C, or until it ends."""
     try:
+        _say("Ctrl-C ends it")  # within, so that whoever reads it may be as quick as it likes
         while plane.status().is_running:
             time.sleep(_WATCH_SECONDS)
         raise ClusterError(f"{_title(arguments)} {plane.status().problem}; logs are in {plane.layout.logs}")
