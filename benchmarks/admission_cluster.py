@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import http.client
 import ssl
 import subprocess
 import sys
@@ -36,6 +35,7 @@ from cluster.processes import wait_until
 from generated.batch.v1alpha1 import JOBS
 from generated.core.v1 import NAMESPACES
 from generated.scheduling.v1beta1 import QUEUES
+from hack.health import is_ready
 from runtime.certs import ServingPair, create_pair, utc_now
 from runtime.client import Client
 from runtime.http1 import HttpRequest, HttpResponse
@@ -109,15 +109,7 @@ def replicas(flavour: str, plane: ControlPlane, pair: ServingPair, directory: Pa
 
 
 def _is_ready(port: int, ca: Path) -> bool:
-    context = ssl.create_default_context(cafile=ca)
-    connection = http.client.HTTPSConnection("localhost", port, timeout=5, context=context)
-    try:
-        connection.request("GET", "/readyz")
-        return connection.getresponse().status == http.HTTPStatus.OK
-    except OSError:
-        return False
-    finally:
-        connection.close()
+    return is_ready(port, ssl.create_default_context(cafile=ca), host="localhost")
 
 
 async def create_all(plane: ControlPlane, namespace: str, jobs: int) -> float:

@@ -60,7 +60,7 @@ class Causes(list[Cause]):
     def conclude(self, field: str) -> None:
         """Say under this field how many mistakes aren't told, if there are any. Nothing may follow."""
         if self.untold:
-            super().append(Cause(field, untold(self.untold)))
+            self.append(Cause(field, untold(self.untold)))
             self.untold = 0
 
     def below(self, field: str, found: Causes) -> None:
@@ -128,7 +128,7 @@ def by_identity(judge: Callable[[P], V]) -> Callable[[P], V]:
     lookup; to know it by what it says, the hash of all that is in it, which costs as much as the judgement itself.
     """
     known: dict[int, tuple[P, V]] = {}  # holding a part keeps its identity from being taken by another one
-    remembering.forget_with_others(known, for_ever=True)
+    remembering.forget_by(known.clear)
 
     @wraps(judge)
     def judge_once(part: P) -> V:

@@ -36,16 +36,18 @@ _heard = 0
 
 def forgetful(cached: C) -> C:
     """A function behind `functools.lru_cache` that forgets with the others."""
-    _functions.append(cached.cache_clear)
+    forget_by(cached.cache_clear)
     return cached
 
 
-def forget_with_others(memory: Clearable, *, for_ever: bool = False) -> None:
-    """Clear this, too, as long as somebody holds it; `for_ever` for what can't be held weakly."""
-    if for_ever:
-        _functions.append(memory.clear)
-    else:
-        _others.add(memory)
+def forget_by(clear: Callable[[], None]) -> None:
+    """Call this, too, as long as the process lives: for memories that belong to a function."""
+    _functions.append(clear)
+
+
+def forget_with_others(memory: Clearable) -> None:
+    """Clear this, too, as long as somebody holds it."""
+    _others.add(memory)
 
 
 def heard(size: int) -> None:

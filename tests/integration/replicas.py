@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import http.client
 import os
 import signal
 import socket
@@ -19,6 +18,7 @@ import yaml
 
 from cluster import ControlPlane
 from cluster.processes import wait_until
+from hack import health
 from runtime.certs import ServingPair
 from runtime.errors import ApiError, NotFound
 from tests.integration.conftest import ROOT
@@ -146,14 +146,7 @@ def is_ready(port: int) -> bool:
     """The health port shows the same certificate; who it is does not matter here."""
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=5, context=context)
-    try:
-        connection.request("GET", "/readyz")
-        return connection.getresponse().status == http.HTTPStatus.OK
-    except OSError:
-        return False
-    finally:
-        connection.close()
+    return health.is_ready(port, context)
 
 
 @contextlib.contextmanager
