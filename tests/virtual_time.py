@@ -3,8 +3,9 @@ Time that jumps: an event loop for tests whose clock moves to the next timer as 
 
 A test marked `virtual_time` runs on such a loop: an hour of back-off costs microseconds, and no test sleeps or races.
 `loop.time()` is the virtual clock, so code under test must take its time from the loop (or from a clock that the test
-hands in); `time.monotonic()` is untouched. A loop with nothing ready, no timer and no I/O within `PATIENCE` seconds
-is a test that waits for ever: it fails with a message instead of hanging.
+hands in); `time.monotonic()` is untouched. Threads live in real time, so the clock stands still while the loop waits
+for one: a busy machine is no reason for a deadline to pass. A loop with nothing ready, no timer and no I/O within
+`PATIENCE` seconds is a test that waits for ever: it fails with a message instead of hanging.
 
 Tests that look at many small worlds (hypothesis) call `run_virtually` once an example.
 """
@@ -20,10 +21,10 @@ import pytest
 
 T = TypeVar("T")
 
-IO_GRACE = 0.002
+IO_GRACE = 0.01
 """Real seconds that open sockets get to become ready before time jumps over them."""
 PATIENCE = 5.0
-"""Real seconds to wait for I/O or a thread when no timer is pending."""
+"""Real seconds to wait for a thread, or for I/O when no timer is pending."""
 _SELF_PIPE = 1  # the loop's own wake-up socket is always registered
 
 
@@ -37,6 +38,8 @@ class _JumpingSelector(selectors.DefaultSelector):
     def __init__(self) -> None:
         super().__init__()
         self.now = 0.0
+        self.threads = 0
+        """How many calls the loop has handed to threads and not yet heard from."""
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         if timeout is None:
@@ -44,11 +47,18 @@ class _JumpingSelector(selectors.DefaultSelector):
             if not ready:
                 raise WaitsForever(f"virtual time: nothing to do, no timer, and no I/O within {PATIENCE:g} s")
             return ready
-        has_sockets = len(self.get_map()) > _SELF_PIPE
-        ready = super().select(min(timeout, IO_GRACE) if has_sockets else 0)
+        ready = super().select(self._patience(timeout))
         if not ready and timeout > 0:
             self.now += timeout
         return ready
+
+    def _patience(self, timeout: float) -> float:
+        """Real seconds to look for I/O before a timer that is due in `timeout` virtual seconds fires."""
+        if timeout <= 0:
+            return 0
+        if self.threads:
+            return PATIENCE
+        return min(timeout, IO_GRACE) if len(self.get_map()) > _SELF_PIPE else 0
 
 
 class VirtualTimeLoop(asyncio.SelectorEventLoop):
@@ -60,6 +70,15 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
 
     def time(self) -> float:
         return self._jumping.now
+
+    def run_in_executor(self, executor: Any, func: Callable[..., T], *args: Any) -> asyncio.Future[T]:
+        self._jumping.threads += 1
+        future = super().run_in_executor(executor, func, *args)
+        future.add_done_callback(self._thread_answered)
+        return future
+
+    def _thread_answered(self, _: asyncio.Future[Any]) -> None:
+        self._jumping.threads -= 1
 
     async def shutdown_default_executor(self, timeout: float | None = None) -> None:  # noqa: ASYNC109  # as Python 3.12 calls it
         """Wait for threads without a time limit: they end in real time, which virtual time would jump over."""

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 
 import pytest
@@ -34,6 +35,23 @@ async def test_timers_fire_in_order_of_their_time() -> None:
 @pytest.mark.virtual_time
 async def test_a_thread_that_answers_is_waited_for() -> None:
     assert await asyncio.to_thread(lambda: 7) == 7
+
+
+@pytest.mark.virtual_time
+async def test_no_deadline_passes_while_a_thread_works() -> None:
+    async with asyncio.timeout(5):
+        await asyncio.to_thread(time.sleep, 0.05)
+    assert asyncio.get_running_loop().time() == 0
+
+
+@pytest.mark.virtual_time
+async def test_a_thread_that_never_answers_stops_no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(virtual_time, "PATIENCE", 0.01)
+    answer = threading.Event()
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(5):
+            await asyncio.to_thread(answer.wait)
+    answer.set()
 
 
 @pytest.mark.virtual_time
