@@ -23,6 +23,8 @@ ROOT = Path(__file__).resolve().parents[2]
 NAME = "vc-test"
 QUICK = Terms(lease_duration=3.0, renew_deadline=2.0, retry_period=0.4)
 DEFAULT = Terms()
+PATIENT = Terms(lease_duration=300.0, renew_deadline=200.0, retry_period=60.0)
+"""Who only polled would learn of a release a minute later."""
 
 
 class Candidate:
@@ -90,17 +92,15 @@ def test_the_record_is_the_one_that_other_programs_read(control_plane: ControlPl
     assert len(found["renewTime"]) == len("2026-08-01T10:00:00.000000Z")
 
 
-def test_with_default_times_a_standby_leads_within_a_second_of_the_release(
+def test_a_standby_leads_at_the_release_and_does_not_wait_for_its_next_poll(
     control_plane: ControlPlane, path: str, start: Start
 ) -> None:
-    first = start("a", DEFAULT)
+    first = start("a", PATIENT)
     first.wait_leading(10)
-    second = start("b", DEFAULT)
+    second = start("b", PATIENT)
     assert wait_until(lambda: second.elector.leader == "a", 10)
-    released = time.monotonic()
     first.elector.stop()
-    assert time.monotonic() - released < 1
-    assert second.wait_leading(10) - released < 2  # a poll alone would take 2 s or more
+    second.wait_leading(20)
     found = spec(control_plane, path)
     assert found["holderIdentity"] == "b"
     assert found["leaseTransitions"] == 1

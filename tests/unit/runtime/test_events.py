@@ -3,7 +3,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -316,14 +315,13 @@ async def test_events_come_from_any_thread_and_none_is_lost() -> None:
     assert len(server.stored) == 800
 
 
-def test_recording_does_not_block_and_is_quick() -> None:
-    found = recorder(Server())
-    pods = [pod(f"p{number}") for number in range(5000)]
-    started = time.thread_time()
-    for each in pods:
-        found.normal(PODS, each, "Scheduled", "Successfully assigned")
-    assert (time.thread_time() - started) / len(pods) < 50e-6
+def test_recording_only_remembers() -> None:
+    server = Server()
+    found = recorder(server)
+    for number in range(5000):
+        found.normal(PODS, pod(f"p{number}"), "Scheduled", "Successfully assigned")
     assert found.waiting == 5000
+    assert not server.stored
 
 
 async def test_recording_after_the_loop_is_closed_is_no_error() -> None:

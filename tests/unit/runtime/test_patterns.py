@@ -126,9 +126,9 @@ def test_a_set_that_ran_out_of_memory_searches_one_by_one() -> None:
 
 def test_a_pattern_that_would_backtrack_takes_no_time() -> None:
     pattern = Pattern("^(a*)*(a|b)*$")
-    started = time.perf_counter()
+    started = time.thread_time()
     assert not pattern.matches("a" * 5000 + "!")
-    assert time.perf_counter() - started < 1
+    assert time.thread_time() - started < 10, "one that backtracks would outlive us"
 
 
 @given(

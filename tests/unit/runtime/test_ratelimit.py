@@ -272,6 +272,6 @@ async def test_a_token_that_comes_between_two_looks_at_the_clock_is_not_missed(m
     looks = itertools.count()
     monkeypatch.setattr(loop, "time", lambda: time.monotonic() + next(looks) * 0.0004)
     gate = Gate(qps=1000, burst=1)
-    async with asyncio.timeout(1.0):
+    async with asyncio.timeout(20):
         for _ in range(50):
             await gate.enter(Priority.DEFAULT)

@@ -405,3 +405,16 @@ async def test_what_happens_is_counted_and_logged(caplog: pytest.LogCaptureFixtu
     messages = [record.getMessage() for record in caplog.records]
     assert "informer.listed resource=pods objects=1 version=7 waited=0.00 decoded=0.00" in messages
     assert "informer.failed resource=pods failures=1 error=scripted: connection reset" in messages
+
+
+async def test_a_kind_that_the_cluster_does_not_serve_is_looked_for_and_the_log_says_what_to_do(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    client = ScriptedClient([failure(404), failure(404), Listing([pod("a")], "7")], [])
+    sink = Log()
+    with caplog.at_level(logging.INFO):
+        async with running(reflector(client, sink)):
+            await until(lambda: client.open_watches == 1)
+    told = [record.getMessage() for record in caplog.records if "informer.failed" in record.getMessage()]
+    assert len(told) == 2
+    assert all("the cluster doesn't serve this kind, apply its CRD" in text for text in told)
