@@ -5,12 +5,13 @@ what a request was raised for still holds when its turn comes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
+from api import names
 from api.jobs import find_task, task_max_retry
 from controllers.job.counts import FAILED, PENDING, RUNNING, SUCCEEDED, is_out_of_sync, task_of
-from controllers.job.policies import asks_for_exit_codes
+from controllers.job.policies import asks_for_exit_codes, reacts_to
 from controllers.job.requests import Request
 from generated.batch.v1alpha1 import Job, JobPhase
 from generated.bus.v1alpha1 import Event
@@ -26,8 +27,19 @@ def is_task_completed(job: Job, task: str, pods: Iterable[Pod]) -> bool:
     found = find_task(job.spec, task)
     if found is None or found.replicas <= 0:
         return False
-    succeeded = sum(task_of(pod) == task and pod.status.phase == SUCCEEDED for pod in pods)
-    return succeeded >= found.replicas
+    mine = (pod for pod in _members(task, found.replicas, pods) if pod.status.phase == SUCCEEDED)
+    return sum(not is_left_to_eviction(job, pod) for pod in mine) >= found.replicas
+
+
+def is_superfluous(job: Job, pod: Pod) -> bool:
+    """Whether the job, as it is now, has no place for the pod: it was scaled down."""
+    task = find_task(job.spec, task_of(pod))
+    return task is not None and _is_beyond(task.replicas, pod)
+
+
+def is_left_to_eviction(job: Job, pod: Pod) -> bool:
+    """Whether the end of a pod is part of an eviction that a policy wants to hear of: it decides once the pod is gone."""
+    return pod.metadata.deletion_timestamp is not None and reacts_to(job, task_of(pod), Event.POD_EVICTED)
 
 
 def has_task_failed(job: Job, task: str, pods: Iterable[Pod]) -> bool:
@@ -35,7 +47,7 @@ def has_task_failed(job: Job, task: str, pods: Iterable[Pod]) -> bool:
     found = find_task(job.spec, task)
     if found is None or not found.replicas or found.max_retry == NO_LIMIT:
         return False
-    mine = [pod for pod in pods if task_of(pod) == task and pod.status.phase in _ALIVE]
+    mine = [pod for pod in _members(task, found.replicas, pods) if pod.status.phase in _ALIVE]
     return bool(mine) and sum(map(_restarts, mine)) >= task_max_retry(found)
 
 
@@ -60,7 +72,9 @@ def still_holds(request: Request, job: Job, pods: Mapping[str, Pod]) -> bool:
     if job.status.state.phase not in _REACTING:
         return False
     pod = pods.get(request.target.pod)
-    if pod is None or pod.metadata.uid != request.pod_uid or is_out_of_sync(pod):
+    if pod is None or pod.metadata.uid != request.pod_uid:
+        return False
+    if is_out_of_sync(pod) or is_superfluous(job, pod) or is_left_to_eviction(job, pod):
         return False
     if request.event == Event.TASK_COMPLETED:
         return is_task_completed(job, request.target.task, pods.values())
@@ -79,6 +93,16 @@ def is_due(request: Request, job: Job, pods: Mapping[str, Pod]) -> bool:
     if request.event == Event.POD_FAILED and is_same:
         return phase == FAILED
     return request.event not in {Event.POD_FAILED, Event.POD_EVICTED} or phase != RUNNING
+
+
+def _members(task: str, replicas: int, pods: Iterable[Pod]) -> Iterator[Pod]:
+    """The pods that have a place in the task."""
+    return (pod for pod in pods if task_of(pod) == task and not _is_beyond(replicas, pod))
+
+
+def _is_beyond(replicas: int, pod: Pod) -> bool:
+    ordinal = names.task_index_of(pod.metadata.name)
+    return ordinal.isdecimal() and int(ordinal) >= replicas
 
 
 def _restarts(pod: Pod) -> int:

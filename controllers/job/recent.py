@@ -28,6 +28,7 @@ class Recent:
         self._clock = clock
         self._made: dict[str, dict[str, _Made]] = {}
         self._deleted: dict[str, dict[str, float]] = {}
+        self._stopped: set[str] = set()
         self._groups: dict[str, PodGroup] = {}
         self._dropped: dict[str, str] = {}
 
@@ -42,9 +43,18 @@ class Recent:
         """Whether this process asked for the deletion of the pod of this UID."""
         return pod in self._deleted.get(job, {})
 
+    def stopped(self, pod: str) -> None:
+        """The pod of this UID has succeeded, but only when it was told to go."""
+        self._stopped.add(pod)
+
+    def was_stopped(self, pod: str) -> bool:
+        """Whether the pod of this UID, which is going, has succeeded only when it was told to."""
+        return pod in self._stopped
+
     def gone(self, job: str, pod: Pod) -> None:
         """The cache heard that a pod is gone."""
         self._deleted.get(job, {}).pop(pod.metadata.uid, None)
+        self._stopped.discard(pod.metadata.uid)
         made = self._made.get(job, {})
         if (found := made.get(pod.metadata.name)) is not None and found.pod.metadata.uid == pod.metadata.uid:
             del made[pod.metadata.name]

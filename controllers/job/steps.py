@@ -23,7 +23,7 @@ from controllers.job.podgroups import build_group, group_patch
 from controllers.job.reader import Reader
 from controllers.job.upkeep import NotOwnedError
 from controllers.job.volumes import markers, missing_claims, name_claims
-from controllers.job.waiting import LEAVING_SECONDS, PLUGIN_FAILED, Obstacle, obstacle
+from controllers.job.waiting import LEAVING_SECONDS, PLUGIN_FAILED, RECHECK_SECONDS, Obstacle, obstacle
 from controllers.job.world import World
 from generated.batch.v1alpha1 import JOBS, Job, JobPhase
 from generated.clients.clientset import Clientset
@@ -165,10 +165,10 @@ class Preparation:
 
 def not_owned(error: NotOwnedError) -> Obstacle:
     """What an earlier job has left goes by itself, soon; anything else is somebody's to remove."""
-    reason, text = names.JobStateReason.PLUGIN_NOT_AVAILABLE, str(error)
+    text, recheck = str(error), RECHECK_SECONDS
     if error.is_leaving:
-        return Obstacle(reason, f"{text}: waits until it is gone with its own job", recheck=LEAVING_SECONDS)
-    return Obstacle(reason, text, Reason.PLUGIN_ERROR, text)
+        text, recheck = f"{text}: waits until it is gone with its own job", LEAVING_SECONDS
+    return Obstacle(names.JobStateReason.PLUGIN_NOT_AVAILABLE, text, Reason.PLUGIN_ERROR, text, recheck)
 
 
 def _suffix() -> str:

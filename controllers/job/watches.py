@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from api import names
-from api.jobs import find_task
 from controllers.job.commands import Order, order_of
 from controllers.job.counts import FAILED, PENDING, RUNNING, SUCCEEDED, is_out_of_sync, task_of
-from controllers.job.facts import exit_code, has_task_failed, is_task_completed
+from controllers.job.facts import (
+    exit_code,
+    has_task_failed,
+    is_left_to_eviction,
+    is_superfluous,
+    is_task_completed,
+)
 from controllers.job.policies import reacts_to
 from controllers.job.reader import Reader, owner_uid
 from controllers.job.requests import SYNC, Request, job_key, of_pod
@@ -63,6 +67,7 @@ class OnPod:
         if not is_out_of_sync(obj):
             event, is_found = _FOUND.get(obj.status.phase, (Event.OUT_OF_SYNC, False))
         code = exit_code(self._job(obj), obj) if event == Event.POD_FAILED else 0
+        self._note_stop(None, obj)
         request = of_pod(obj, event, job_uid=uid, exit_code=code, is_found=is_found)
         self._tell(obj, request, PATIENT if initial else None)
 
@@ -70,6 +75,7 @@ class OnPod:
         uid = owner_uid(new)
         if not uid or old.metadata.resource_version == new.metadata.resource_version:
             return
+        self._note_stop(old, new)
         event = self._event(old, new)
         code = exit_code(self._job(new), new) if event == Event.POD_FAILED else 0
         self._tell(new, of_pod(new, event, job_uid=uid, exit_code=code))
@@ -78,11 +84,10 @@ class OnPod:
         uid = owner_uid(obj)
         if not uid:
             return
-        is_ours = (
-            is_out_of_sync(obj) or self._reader.recent.was_deleted(uid, obj.metadata.uid) or self._is_superfluous(obj)
-        )
+        is_unwanted = self._is_unwanted(obj)
+        has_completed = obj.status.phase == SUCCEEDED and not self._reader.recent.was_stopped(obj.metadata.uid)
         self._reader.recent.gone(uid, obj)
-        event = Event.OUT_OF_SYNC if is_ours or obj.status.phase == SUCCEEDED else Event.POD_EVICTED
+        event = Event.OUT_OF_SYNC if is_unwanted or has_completed else Event.POD_EVICTED
         self._tell(obj, of_pod(obj, event, job_uid=uid))
 
     def _tell(self, pod: Pod, request: Request, delay: float | None = None) -> None:
@@ -92,12 +97,22 @@ class OnPod:
         # identical looks at a job are one; only what policies may react to keeps its details
         self._note(key, SYNC if request.is_plain and request.event != Event.POD_RUNNING else request, delay)
 
+    def _note_stop(self, old: Pod | None, new: Pod) -> None:
+        """
+        Remember a pod that succeeds after it was told to go: many programs answer that with exit code 0.
+
+        A pod that has succeeded before is gone at once when it is deleted. Times would tell less: clocks of nodes differ.
+        """
+        is_end = new.status.phase == SUCCEEDED and (old is None or old.status.phase != SUCCEEDED)
+        if is_end and new.metadata.deletion_timestamp is not None:
+            self._reader.recent.stopped(new.metadata.uid)
+
     def _event(self, old: Pod, new: Pod) -> str:
-        if is_out_of_sync(new):
-            return Event.OUT_OF_SYNC
         before, after = old.status.phase, new.status.phase
+        if self._is_unwanted(new) or (after != before and self._waits_for_eviction(new)):
+            return Event.OUT_OF_SYNC
         if after == FAILED and before != FAILED:
-            return Event.OUT_OF_SYNC if self._waits_for_eviction(new) else Event.POD_FAILED
+            return Event.POD_FAILED
         if after == SUCCEEDED and before != SUCCEEDED:
             return Event.TASK_COMPLETED if self._is_completed(new) else Event.OUT_OF_SYNC
         if after not in {RUNNING, PENDING}:
@@ -107,13 +122,9 @@ class OnPod:
         return Event.TASK_FAILED if self._has_failed(new) else Event.OUT_OF_SYNC
 
     def _waits_for_eviction(self, pod: Pod) -> bool:
-        """A pod that fails because it is being evicted is an eviction, if a policy wants to hear of those."""
+        """A pod that ends because it is being evicted is an eviction, if a policy wants to hear of those."""
         job = self._job(pod)
-        return (
-            pod.metadata.deletion_timestamp is not None
-            and job is not None
-            and reacts_to(job, task_of(pod), Event.POD_EVICTED)
-        )
+        return pod.status.phase in {FAILED, SUCCEEDED} and job is not None and is_left_to_eviction(job, pod)
 
     def _is_completed(self, pod: Pod) -> bool:
         job = self._job(pod)
@@ -127,12 +138,12 @@ class OnPod:
             return False
         return has_task_failed(job, task_of(pod), self._reader.pods(job)[0].values())
 
-    def _is_superfluous(self, pod: Pod) -> bool:
-        """Whether the job, as it is now, has no place for the pod: it was scaled down."""
+    def _is_unwanted(self, pod: Pod) -> bool:
+        """Whether the controller has told the pod to go, or will as soon as it looks: how it ends is no event."""
+        if is_out_of_sync(pod) or self._reader.recent.was_deleted(owner_uid(pod), pod.metadata.uid):
+            return True
         job = self._job(pod)
-        task = find_task(job.spec, task_of(pod)) if job is not None else None
-        ordinal = names.task_index_of(pod.metadata.name)
-        return task is not None and ordinal.isdecimal() and int(ordinal) >= task.replicas
+        return job is not None and is_superfluous(job, pod)
 
     def _job(self, pod: Pod) -> Job | None:
         """The job that controls the pod, None when another one of its name has come."""

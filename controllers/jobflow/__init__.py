@@ -49,8 +49,8 @@ def build(context: Context) -> Controller[Key]:
         max_retries=context.options.max_requeue,
         on_give_up=reconciler.give_up,
     )
-    flows.add_handler(OnFlow(controller.queue, reader.fresh.forget))
-    jobs.add_handler(OnJob(controller.queue))
+    flows.add_handler(OnFlow(controller.queue, reconciler.forget))
+    jobs.add_handler(OnJob(controller.queue, reconciler.collected.note))
     templates.add_handler(OnTemplate(controller.queue, reader))
     return controller
 

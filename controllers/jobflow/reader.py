@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from api.owners import controller_of, is_of_kind
+from api.owners import controller_of, is_controlled_by, is_of_kind
 from controllers.freshest import Freshest
 from controllers.job.reader import BY_JOB
 from generated.batch.v1alpha1 import Job
@@ -62,6 +62,10 @@ class Reader:
     def jobs_of(self, flow: JobFlow) -> dict[str, Job]:
         """The flow's own jobs by name; those of an earlier flow of its name are none of them."""
         return {job.metadata.name: job for job in self.jobs.by_index(_BY_FLOW, flow.metadata.uid)}
+
+    def is_of(self, job: Job, flow: JobFlow) -> bool:
+        """Whether this very flow controls the job."""
+        return is_controlled_by(job.metadata, flow.metadata.uid)
 
     def pods_of(self, job: Job) -> list[Pod]:
         return self.pods.by_index(BY_JOB, job.metadata.uid)

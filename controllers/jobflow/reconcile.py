@@ -16,6 +16,7 @@ import msgspec
 from api import names
 from api.owners import is_controlled_by, owner_reference
 from controllers.jobflow import metrics
+from controllers.jobflow.collected import Collected
 from controllers.jobflow.machine import KNOWN, UNKNOWN, census, next_phase
 from controllers.jobflow.merging import merge
 from controllers.jobflow.probes import Prober
@@ -29,7 +30,7 @@ from generated.meta.v1 import ObjectMeta
 from runtime.controller import DONE, ReconcileError, Result, again_after
 from runtime.errors import AlreadyExists, Conflict, NotFound
 from runtime.events import EventRecorder
-from runtime.objects import Key
+from runtime.objects import Key, key_of
 
 _log = logging.getLogger(__name__)
 
@@ -56,6 +57,7 @@ class JobFlowReconciler:
         self._clock = clock
         self._lacking: dict[Key, frozenset[str]] = {}
         """Templates that were reported as missing, by flow."""
+        self.collected = Collected(reader)
 
     async def reconcile(self, key: Key) -> Result:
         """Raises JobFlowError, ApiError, ConnectionFailed."""
@@ -82,6 +84,16 @@ class JobFlowReconciler:
             cause = f"sync jobflow {key.name} failed for {error}, event is OutOfSync, action is {ACTION}"
             self._events.warning(JOB_FLOWS, flow, ACTION, f"{ACTION} JobFlow failed for {cause}")
 
+    def forget(self, flow: JobFlow) -> None:
+        """A flow is gone."""
+        self.collected.forget(flow)
+        self._reader.fresh.forget(key_of(flow))
+
+    def _jobs_of(self, flow: JobFlow) -> dict[str, Job]:
+        """The flow's jobs by name, also those that were collected when they had finished."""
+        present = self._reader.jobs_of(flow)
+        return {**self.collected.of(flow, present), **present}
+
     async def _delete_jobs(self, flow: JobFlow) -> None:
         for job in self._reader.jobs_of(flow).values():
             if job.metadata.deletion_timestamp is not None:
@@ -95,7 +107,7 @@ class JobFlowReconciler:
 
     async def _deploy(self, key: Key, flow: JobFlow) -> bool:
         """Create the jobs whose time has come; whether some entry waits for a probe."""
-        jobs = self._reader.jobs_of(flow)
+        jobs = self._jobs_of(flow)
         probes, lacking = False, set()
         for entry in flow.spec.flows:
             name = names.job_flow_job_name(flow.metadata.name, entry.name)
@@ -148,7 +160,7 @@ class JobFlowReconciler:
         self._lacking[key] = lacking
 
     async def _write_status(self, flow: JobFlow) -> None:
-        jobs = self._reader.jobs_of(flow)
+        jobs = self._jobs_of(flow)
         awaited = {names.job_flow_job_name(flow.metadata.name, entry.name) for entry in flow.spec.flows}
         standing = census(job for name, job in jobs.items() if name in awaited)
         phase = next_phase(flow.status.state.phase, standing, len(awaited))

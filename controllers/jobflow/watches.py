@@ -14,7 +14,8 @@ from runtime.queue import WorkQueue
 class OnFlow:
     """Flows that come, change what they ask for, or have succeeded and want their jobs gone."""
 
-    def __init__(self, queue: WorkQueue[Key], forget: Callable[[Key], None]) -> None:
+    def __init__(self, queue: WorkQueue[Key], forget: Callable[[JobFlow], None]) -> None:
+        """`forget` is called for a flow that is gone."""
         self._queue = queue
         self._forget = forget
 
@@ -27,14 +28,16 @@ class OnFlow:
             self._queue.add(key_of(new))
 
     def on_delete(self, obj: JobFlow) -> None:
-        self._forget(key_of(obj))
+        self._forget(obj)
 
 
 class OnJob:
     """Jobs of flows, whatever happens to them."""
 
-    def __init__(self, queue: WorkQueue[Key]) -> None:
+    def __init__(self, queue: WorkQueue[Key], gone: Callable[[Job], None]) -> None:
+        """`gone` is called for a job that is gone, before its flow is woken."""
         self._queue = queue
+        self._gone = gone
 
     def on_add(self, obj: Job, initial: bool) -> None:  # noqa: FBT001  # as Handler
         if not initial:  # the flow itself is looked at when this process starts
@@ -45,6 +48,7 @@ class OnJob:
             self._wake(new)
 
     def on_delete(self, obj: Job) -> None:
+        self._gone(obj)
         self._wake(obj)
 
     def _wake(self, job: Job) -> None:

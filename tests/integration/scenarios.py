@@ -14,6 +14,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from cluster.annotations import STOP_SECONDS
 from generated.batch.v1alpha1 import Job, TaskSpec
 from generated.bus.v1alpha1 import Command
 from generated.clients.clientset import Clientset
@@ -21,6 +22,7 @@ from generated.core.v1 import PODS
 from generated.meta.v1 import ObjectMeta, OwnerReference
 from runtime.errors import Conflict, NotFound
 from runtime.patches import MergePatch
+from tests.integration.controllers import end
 from tests.integration.test_job_controller import TEMPLATE, Case, a_job
 
 LEAVING = {"Restarting", "Terminating", "Aborting", "Completing"}
@@ -109,6 +111,14 @@ def a_task(name: str = "t", replicas: int = 2, **fields: Any) -> TaskSpec:
 
 async def evict(case: Case, pod: str) -> None:
     await case.clients.core_v1.pods.delete(pod, case.namespace)
+
+
+async def stop_well(case: Case, pod: str) -> None:
+    """Evict a pod whose program answers with exit code 0 when it is told to stop."""
+    pods = case.clients.core_v1.pods
+    await pods.patch(pod, case.namespace, MergePatch({"metadata": {"annotations": {STOP_SECONDS: "25"}}}))
+    await evict(case, pod)
+    await end(case.clients, case.namespace, pod, "Succeeded")
 
 
 async def fail(case: Case, pod: str, code: int = 1) -> None:

@@ -191,12 +191,14 @@ async def test_commands_suspend_and_resume_a_job(
     assert resumed.status.retry_count == 1
 
 
+@pytest.mark.parametrize("event", ["PodEvicted", "PodFailed"])
 async def test_a_job_is_scaled_down_without_being_restarted(
-    clients: Clientset, namespace: str, kwok_nodes: Callable[..., list[str]]
+    clients: Clientset, namespace: str, kwok_nodes: Callable[..., list[str]], event: str
 ) -> None:
+    """Not by pods that are gone, nor by how they end when they are told to go (#4072)."""
     (node,) = kwok_nodes()
     case = Case(clients, namespace)
-    policy = LifecyclePolicy(event="PodEvicted", action="RestartJob")
+    policy = LifecyclePolicy(event=event, action="RestartJob")
     await clients.batch_v1alpha1.jobs.create(a_job(replicas=3, policies=(policy,)), namespace)
     await case.runs(node)
     patch = JsonPatch([replace("/spec/tasks/0/replicas", 1), replace("/spec/minAvailable", 1)])

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from cluster.annotations import EXIT_CODE, RUN_SECONDS
-from controllers import cronjob, jobflow, jobtemplate
+from controllers import cronjob, garbagecollector, jobflow, jobtemplate
 from controllers import job as job_controller
 from generated.batch.v1alpha1 import CRON_JOBS, CronJob
 from generated.clients.clientset import Clientset
 from generated.flow.v1alpha1 import JOB_FLOWS, JOB_TEMPLATES, JobFlow
 from runtime.patches import MergePatch
-from tests.integration.controllers import eventually, running
-from tests.integration.scenarios import played
+from tests.integration.controllers import end, eventually, running
+from tests.integration.scenarios import played, playing
 from tests.integration.test_job_controller import Case, with_queue
 
 Json = dict[str, Any]
@@ -25,8 +25,8 @@ Json = dict[str, Any]
 @pytest.fixture
 async def case(kubeconfig: Path, namespace: str, kwok_nodes: Callable[..., list[str]]) -> AsyncIterator[Case]:
     (node,) = kwok_nodes()
-    blueprints = (job_controller.BLUEPRINT, jobflow.BLUEPRINT, jobtemplate.BLUEPRINT, cronjob.BLUEPRINT)
-    async with running(kubeconfig, *blueprints) as clients:
+    modules = (job_controller, jobflow, jobtemplate, cronjob, garbagecollector)
+    async with running(kubeconfig, *(module.BLUEPRINT for module in modules)) as clients:
         await with_queue(clients)
         async with played(clients, namespace, node) as stage:
             yield stage
@@ -93,6 +93,24 @@ async def test_a_step_that_fails_ends_the_flow(case: Case) -> None:
     failed = await eventually(lambda: read(case), lambda flow: flow.status.state.phase == "Failed")
     assert failed.status.failed_jobs == ("f-bad",)
     assert await jobs(case) == {"f-bad": "Failed"}
+
+
+async def test_a_step_does_not_run_again_when_its_job_is_collected(case: Case) -> None:
+    seen: set[tuple[str, str]] = set()
+
+    async def look_on() -> None:
+        async for change in case.clients.batch_v1alpha1.jobs.watch(case.namespace):
+            seen.add((change.object.metadata.name, change.object.metadata.uid))
+
+    once = job_spec() | {"ttlSecondsAfterFinished": 0}
+    await with_templates(case.clients, case.namespace, once=once, last=job_spec(None))
+    async with playing(look_on()):
+        await start(case, step("once"), step("last", "once"))
+        await eventually(lambda: jobs(case), lambda found: found == {"f-last": "Running"})
+        await end(case.clients, case.namespace, "f-last-t-0", "Succeeded")
+        done = await eventually(lambda: read(case), lambda flow: flow.status.state.phase == "Succeed")
+    assert done.status.completed_jobs == ("f-last", "f-once")
+    assert sorted(name for name, _ in seen) == ["f-last", "f-once"]
 
 
 async def test_a_run_is_replaced_by_the_next_one_until_the_cron_job_rests(case: Case) -> None:

@@ -23,6 +23,7 @@ from tests.integration.scenarios import (
     place,
     played,
     playing,
+    stop_well,
     uids,
     with_tasks,
 )
@@ -70,6 +71,7 @@ async def fail_with_3(case: Case, pod: str) -> None:
             ("Terminating", "Terminated"),
         ),
         (LifecyclePolicy(event="PodEvicted", action="AbortJob"), evict, ("Aborting", "Aborted")),
+        (LifecyclePolicy(event="PodEvicted", action="RestartJob"), stop_well, AGAIN),
         (LifecyclePolicy(event="*", action="RestartJob"), evict, AGAIN),
         (LifecyclePolicy(event="PodFailed", action="CompleteJob"), fail, ("Completing", "Completed")),
         (LifecyclePolicy(exit_code=3, action="RestartJob"), fail_with_3, AGAIN),

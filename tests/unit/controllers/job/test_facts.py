@@ -6,6 +6,7 @@ import pytest
 
 from controllers.job.facts import has_task_failed, is_due, is_task_completed, still_holds
 from controllers.job.requests import Request, Target
+from generated.batch.v1alpha1 import LifecyclePolicy
 from generated.core.v1 import Pod
 from tests.unit.controllers.job.samples import a_job, a_pod, a_task, containers
 
@@ -86,6 +87,32 @@ def test_what_was_found_holds_as_long_as_nothing_reacted(
 ) -> None:  # a column
     job = a_job(a_task(replicas=1), phase=phase)
     assert still_holds(of(event), job, {pod.metadata.name: pod}) == holds
+
+
+@pytest.mark.parametrize("phase", ["Failed", "Succeeded"])
+def test_what_was_found_of_a_pod_on_its_way_out_is_left_to_the_policy_for_evictions(phase: str) -> None:
+    event = "PodFailed" if phase == "Failed" else "TaskCompleted"
+    pod = a_pod(POD, phase, is_terminating=True)
+    eviction = (LifecyclePolicy(event="PodEvicted", action="RestartJob"),)
+    assert still_holds(of(event), a_job(a_task(replicas=1), phase="Running"), {POD: pod})
+    assert not still_holds(of(event), a_job(a_task(replicas=1), phase="Running", policies=eviction), {POD: pod})
+
+
+def test_a_pod_on_its_way_out_completes_no_task_when_a_policy_hears_of_evictions() -> None:
+    pods = [a_pod(POD, "Succeeded"), a_pod("j-t-1", "Succeeded", is_terminating=True)]
+    eviction = (LifecyclePolicy(event="PodEvicted", action="RestartJob"),)
+    assert is_task_completed(a_job(a_task(replicas=2)), "t", pods)
+    assert not is_task_completed(a_job(a_task(replicas=2), policies=eviction), "t", pods)
+
+
+def test_pods_beyond_the_replicas_of_their_task_count_for_nothing() -> None:
+    beyond = [a_pod(f"j-t-{i}", "Succeeded") for i in (1, 2)]
+    assert not is_task_completed(a_job(a_task(replicas=1)), "t", [a_pod(POD), *beyond])
+    restarted = a_pod("j-t-1", container_statuses=containers(9))
+    assert not has_task_failed(a_job(a_task(replicas=1)), "t", [a_pod(POD), restarted])
+    job, failed = a_job(a_task(replicas=1), phase="Running"), a_pod("j-t-1", "Failed")
+    request = Request("PodFailed", target=Target("t", "j-t-1"), pod_uid="uid-j-t-1")
+    assert not still_holds(request, job, {"j-t-1": failed})
 
 
 def test_what_was_found_of_another_pod_of_the_name_does_not_hold() -> None:

@@ -20,7 +20,7 @@ from controllers.job.reader import POD_INDEXERS, Listers, Reader
 from controllers.job.recent import Recent
 from controllers.job.reconcile import JobReconciler, Parts
 from controllers.job.requests import SYNC, Request, Target
-from generated.batch.v1alpha1 import JOBS, Job, LifecyclePolicy, VolumeSpec
+from generated.batch.v1alpha1 import JOBS, Job, JobStatus, LifecyclePolicy, VolumeSpec
 from generated.core.v1 import (
     CONFIG_MAPS,
     PERSISTENT_VOLUME_CLAIMS,
@@ -643,17 +643,26 @@ async def test_a_job_whose_objects_are_somebody_elses_waits_and_says_so() -> Non
     assert world.result.again_after == 60
 
 
-async def test_what_an_earlier_job_of_the_name_has_left_is_waited_for_without_a_warning() -> None:
+async def test_what_an_earlier_job_of_the_name_has_left_is_told_once_and_waited_for() -> None:
     job = replaced(a_job(phase="Pending"), plugins={"svc": ()})
-    world = World(job, QUEUE)
-    world.fakes.log.fail(AlreadyExists(status(409, "AlreadyExists")), "create", CONFIG_MAPS)
     earlier = msgspec.structs.replace(job, metadata=msgspec.structs.replace(job.metadata, uid="earlier"))
     meta = ObjectMeta(name="j-svc", namespace="ns", owner_references=(owner_reference(JOBS, earlier),))
-    readable(world.fakes, CONFIG_MAPS.plural, ConfigMap(metadata=meta))
-    assert await world.look() == ["create configmaps j-svc", "status Pending"]
-    assert (world.events.seen, world.result.again_after) == ([], 1)
+
+    async def look(at: Job) -> World:
+        world = World(at, QUEUE)
+        world.fakes.log.fail(AlreadyExists(status(409, "AlreadyExists")), "create", CONFIG_MAPS)
+        readable(world.fakes, CONFIG_MAPS.plural, ConfigMap(metadata=meta))
+        await world.look()
+        return world
+
+    first = await look(job)
     told = "ConfigMap j-svc exists and is not owned by job ns/j: waits until it is gone with its own job"
-    assert world.fakes.writes[-1].body["status"]["state"]["message"] == told
+    assert (first.events.seen, first.result.again_after) == ([("Warning", "j", "PluginError", told)], 1)
+    written = first.fakes.writes[-1].body["status"]
+    assert written["state"]["message"] == told
+    second = await look(msgspec.structs.replace(job, status=msgspec.convert(written, JobStatus)))
+    assert (second.events.seen, second.result.again_after) == ([], 1)
+    assert [_short(write) for write in second.fakes.writes] == ["create configmaps j-svc"]
 
 
 async def test_a_killed_job_loses_what_its_plugins_made_before_the_status_says_so() -> None:

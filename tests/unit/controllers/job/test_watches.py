@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import msgspec
@@ -72,6 +73,10 @@ def ended(*codes: int, init: tuple[int, ...] = ()) -> dict[str, Any]:
 
 EVICTION = (LifecyclePolicy(event="PodEvicted", action="RestartJob"),)
 ANY = (LifecyclePolicy(event="*", action="CompleteJob"),)
+COMPLETION = (LifecyclePolicy(event="TaskCompleted", action="CompleteJob"),)
+ONE = (a_task(replicas=1),)
+STOPPED = a_pod("j-t-0", "Succeeded", is_terminating=True)
+"""A pod whose program answered with exit code 0 when it was told to stop, as many do (#2087 is about others)."""
 FAILURE = (LifecyclePolicy(event="TaskFailed", action="RestartJob"),)
 POD = "j-t-0"
 
@@ -95,6 +100,18 @@ POD = "j-t-0"
         # an eviction that somebody waits for decides when the pod is gone
         (a_pod(POD), a_pod(POD, "Failed", is_terminating=True), {"policies": EVICTION}, "OutOfSync"),
         (a_pod(POD), a_pod(POD, "Failed", is_terminating=True), {}, "PodFailed"),
+        # whatever exit code its program answers with
+        (a_pod(POD), STOPPED, {"tasks": ONE, "policies": EVICTION + COMPLETION}, "OutOfSync"),
+        (a_pod(POD), STOPPED, {"tasks": ONE, "policies": COMPLETION}, "TaskCompleted"),
+        # so is the end of a pod for which the job, scaled down, has no place any more
+        (a_pod("j-t-3"), a_pod("j-t-3", "Failed", is_terminating=True), {}, "OutOfSync"),
+        (a_pod("j-t-1"), a_pod("j-t-1", "Succeeded"), {"tasks": ONE, "policies": COMPLETION}, "OutOfSync"),
+        (
+            a_pod("j-t-1"),
+            a_pod("j-t-1", container_statuses=containers(3)),
+            {"tasks": ONE, "policies": FAILURE},
+            "OutOfSync",
+        ),
         # restarts of containers add up over the task
         (a_pod(POD), a_pod(POD, container_statuses=containers(2, 1)), {"policies": FAILURE}, "TaskFailed"),
         (a_pod(POD), a_pod(POD, container_statuses=containers(2)), {"policies": FAILURE}, "OutOfSync"),
@@ -112,6 +129,13 @@ def test_an_update_of_a_pod_raises_an_event(old: Pod, new: Pod, spec: dict[str, 
     notes = Notes(replaced(a_job(), **spec), new)
     OnPod(notes, notes.reader).on_update(old, new)
     assert notes.event() == event
+
+
+def test_how_a_pod_ends_that_the_controller_has_told_to_go_is_no_event() -> None:
+    notes = Notes(a_job())
+    notes.reader.recent.deleted("u", f"uid-{POD}")
+    OnPod(notes, notes.reader).on_update(a_pod(POD), newer(a_pod(POD, "Failed", is_terminating=True)))
+    assert notes.event() == "OutOfSync"
 
 
 def test_an_update_without_a_change_raises_nothing() -> None:
@@ -145,6 +169,7 @@ def test_a_pod_seen_for_the_first_time_raises_what_its_phase_says(
         (a_pod(POD), False, "PodEvicted"),
         (a_pod(POD, "Failed"), False, "PodEvicted"),
         (a_pod(POD, "Succeeded"), False, "OutOfSync"),
+        (STOPPED, False, "OutOfSync"),
         (a_pod(POD, is_marked=True), False, "OutOfSync"),
         (a_pod(POD), True, "OutOfSync"),
         (a_pod("j-t-3"), False, "OutOfSync"),
@@ -161,6 +186,31 @@ def test_a_pod_that_is_gone_was_evicted_unless_the_controller_or_success_ended_i
         notes.reader.recent.deleted("u", pod.metadata.uid)
     OnPod(notes, notes.reader).on_delete(pod)
     assert notes.event() == event
+
+
+@pytest.mark.parametrize(
+    ("seen", "event"),
+    [
+        ((a_pod(POD), a_pod(POD, is_terminating=True), STOPPED), "PodEvicted"),
+        ((STOPPED,), "PodEvicted"),
+        ((a_pod(POD), a_pod(POD, "Succeeded"), STOPPED), "OutOfSync"),
+        ((a_pod(POD), a_pod(POD, "Succeeded")), "OutOfSync"),
+    ],
+)
+def test_a_pod_that_was_told_to_go_was_evicted_though_its_program_then_ended_well(
+    seen: tuple[Pod, ...], event: str
+) -> None:
+    notes = Notes(a_job())
+    handler = OnPod(notes, notes.reader)
+    handler.on_add(seen[0], initial=False)
+    for old, new in itertools.pairwise(seen):
+        handler.on_update(old, newer(new))
+    notes.seen.clear()
+    handler.on_delete(seen[-1])
+    assert notes.event() == event
+    notes.seen.clear()
+    handler.on_delete(seen[-1])  # nothing is remembered of what is gone
+    assert notes.event() == "OutOfSync"
 
 
 def test_a_request_says_which_pod_it_is_about() -> None:

@@ -288,7 +288,7 @@ async def test_what_wakes_a_flow() -> None:
     flow = a_flow("a")
     world = World(flow)
     queue: WorkQueue[Key] = WorkQueue("test")
-    OnJob(queue).on_delete(a_job("a"))
+    OnJob(queue, lambda _: None).on_delete(a_job("a"))
     assert await queue.get() == KEY
     queue.done(KEY)
     OnTemplate(queue, world.reader).on_add(a_template("a"), initial=False)
@@ -297,7 +297,7 @@ async def test_what_wakes_a_flow() -> None:
     handler = OnFlow(queue, lambda _: None)
     handler.on_update(flow, a_flow("a", phase="Running"))
     OnTemplate(queue, world.reader).on_add(a_template("other"), initial=False)
-    OnJob(queue).on_update(a_job("a"), a_job("a"))
+    OnJob(queue, lambda _: None).on_update(a_job("a"), a_job("a"))
     assert len(queue) == 0
     handler.on_update(flow, a_flow("a", "b"))
     assert await queue.get() == key_of(flow)
