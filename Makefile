@@ -144,8 +144,8 @@ images: ## Build the image stromboli:dev (TAG=... BASE=python:3.13-slim ENGINE=d
 		--build-arg BUILT_AT=$$(date -u +%Y-%m-%dT%H:%M:%SZ) --tag stromboli:$(TAG) .
 
 .PHONY: kind-up
-kind-up: images ## Make a kind cluster of three workers with the image loaded (KIND=volcano)
-	kind create cluster --name $(KIND) --config hack/kind.yaml
+kind-up: images ## Make a kind cluster of three workers, if it isn't there, and load the image (KIND=volcano)
+	kind get clusters | grep --quiet --line-regexp $(KIND) || kind create cluster --name $(KIND) --config hack/kind.yaml
 	kind load docker-image stromboli:$(TAG) --name $(KIND)
 
 .PHONY: e2e

@@ -8,7 +8,6 @@ import signal
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import NoReturn
 
 import yaml
@@ -17,7 +16,9 @@ from cluster import components, flags, versions
 from cluster.binaries import Binaries
 from cluster.control_plane import ControlPlane
 from cluster.errors import AlreadyRunningError, ClusterError, NotRunningError, UsageError
+from cluster.hints import typed
 from cluster.state import clusters_directory
+from cluster.telling import say
 from runtime.errors import ApiError, ConnectionFailed
 
 _WATCH_SECONDS = 0.5
@@ -42,7 +43,7 @@ def up(arguments: argparse.Namespace) -> int:
         directory=arguments.dir,
         options=flags.options(arguments),
         nodes=flags.node_pools(arguments),
-        report=_quiet if arguments.quiet else _say,
+        report=_quiet if arguments.quiet else say,
     )
     signal.signal(signal.SIGTERM, _interrupt)  # so that an `up` that is asked to end also cleans up
     try:
@@ -51,10 +52,10 @@ def up(arguments: argparse.Namespace) -> int:
         if arguments.foreground:
             raise
         return _leave_running(plane, arguments)
-    _say(f"kubeconfig: {plane.kubeconfig}")
+    say(f"kubeconfig: {plane.kubeconfig}")
     if not arguments.foreground:
         plane.disown()
-        _say(f'use it: eval "$({_typed("env", arguments)})"   end it: {_typed("down", arguments)}')
+        say(f'use it: eval "$({_typed("env", arguments)})"   end it: {_typed("down", arguments)}')
         return 0
     return _stay(plane, arguments)
 
@@ -63,10 +64,10 @@ def down(arguments: argparse.Namespace) -> int:
     """End one; fine when nothing runs."""
     plane = _plane(arguments)
     if not plane.layout.root.exists():
-        _say(f"{_title(arguments)} does not run: there is no {plane.layout.root}")
+        say(f"{_title(arguments)} does not run: there is no {plane.layout.root}")
         return 0
     plane.stop()
-    _say(f"{_title(arguments)} is down")
+    say(f"{_title(arguments)} is down")
     return 0
 
 
@@ -76,23 +77,23 @@ def status(arguments: argparse.Namespace) -> int:
         names = sorted(path.name for path in clusters_directory().glob("*/") if path.is_dir())
         for name in names:
             state = ControlPlane(name).status()
-            _say(f"{name}: {state.problem or 'running'}")
+            say(f"{name}: {state.problem or 'running'}")
         return 0
     plane = _plane(arguments)
     state = plane.status()
     if state.facts is None or state.processes is None or not state.is_running:
-        _say(f"{_title(arguments)} does not run: {state.problem}")
+        say(f"{_title(arguments)} does not run: {state.problem}")
         return 1
     facts = state.facts
     since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(facts.created))
     took = f"ready after {facts.ready_seconds:.1f} s" if facts.ready_seconds is not None else ""
-    _say(f"control plane {facts.name!r}, running since {since} ({took}), state in {plane.layout.root}")
-    _say(f"  API server  {plane.server}   etcd http://{components.HOST}:{facts.etcd_port}")
-    _say(f"  kubeconfig  {plane.kubeconfig}")
+    say(f"control plane {facts.name!r}, running since {since} ({took}), state in {plane.layout.root}")
+    say(f"  API server  {plane.server}   etcd http://{components.HOST}:{facts.etcd_port}")
+    say(f"  kubeconfig  {plane.kubeconfig}")
     for record in state.processes.all():
         version = facts.binaries.get(record.name) and versions.of(record.name, facts.options.kubernetes)
-        _say(f"  {record.name:<24} pid {record.pid:<8} {version or ''} {record.exit}".rstrip())
-    _say(f"  nodes       {_count_nodes(plane)}")
+        say(f"  {record.name:<24} pid {record.pid:<8} {version or ''} {record.exit}".rstrip())
+    say(f"  nodes       {_count_nodes(plane)}")
     return 0
 
 
@@ -112,7 +113,7 @@ def env(arguments: argparse.Namespace) -> int:
         "STROMBOLI_KUBERNETES": state.facts.options.kubernetes,
     }
     for name, value in exports.items():
-        _say(f"export {name}={shlex.quote(value)}")
+        say(f"export {name}={shlex.quote(value)}")
     return 0
 
 
@@ -121,7 +122,7 @@ def nodes(arguments: argparse.Namespace) -> int:
     plane = _plane(arguments)
     names = plane.add_nodes(*flags.node_pools(arguments))
     plane.close()
-    _say(f"{len(names)} nodes ready: {names[0]} to {names[-1]}" if names else "no --nodes given, none added")
+    say(f"{len(names)} nodes ready: {names[0]} to {names[-1]}" if names else "no --nodes given, none added")
     return 0
 
 
@@ -136,20 +137,20 @@ def webhooks(arguments: argparse.Namespace) -> int:
     plane.apply_webhooks(found, arguments.url, b"")
     plane.close()
     for configuration in found:
-        _say(f"{configuration['metadata']['name']} -> {arguments.url}")
+        say(f"{configuration['metadata']['name']} -> {arguments.url}")
     return 0
 
 
 def binaries(arguments: argparse.Namespace) -> int:
     """Make binaries available ahead of time."""
-    found = Binaries(versions.resolve(arguments.k8s), _say)
+    found = Binaries(versions.resolve(arguments.k8s), say)
     for name in arguments.binary or components.ALL:
         found.find(name)
     return 0
 
 
 def _plane(arguments: argparse.Namespace) -> ControlPlane:
-    return ControlPlane(arguments.name, directory=arguments.dir, report=_say)
+    return ControlPlane(arguments.name, directory=arguments.dir, report=say)
 
 
 def _leave_running(plane: ControlPlane, arguments: argparse.Namespace) -> int:
@@ -160,22 +161,22 @@ def _leave_running(plane: ControlPlane, arguments: argparse.Namespace) -> int:
             f"{_title(arguments)} runs already, with other options; "
             f"take it down first, or start another one under another --name"
         )
-    _say(f"{_title(arguments)} runs already; kubeconfig: {plane.kubeconfig}")
+    say(f"{_title(arguments)} runs already; kubeconfig: {plane.kubeconfig}")
     if arguments.nodes:
-        _say(f"its nodes stay as they are; to add some: {_typed('nodes', arguments)} --nodes ...")
+        say(f"its nodes stay as they are; to add some: {_typed('nodes', arguments)} --nodes ...")
     return 0
 
 
 def _stay(plane: ControlPlane, arguments: argparse.Namespace) -> int:
     """Watch over it until Ctrl-C, or until it ends."""
     try:
-        _say("Ctrl-C ends it")  # within, so that whoever reads it may be as quick as it likes
+        say("Ctrl-C ends it")  # within, so that whoever reads it may be as quick as it likes
         while plane.status().is_running:
             time.sleep(_WATCH_SECONDS)
         raise ClusterError(f"{_title(arguments)} {plane.status().problem}; logs are in {plane.layout.logs}")
     except KeyboardInterrupt:
         plane.stop()
-        _say(f"{_title(arguments)} is down")
+        say(f"{_title(arguments)} is down")
         return 0
 
 
@@ -200,26 +201,12 @@ def _title(arguments: argparse.Namespace) -> str:
 
 
 def _typed(command: str, arguments: argparse.Namespace) -> str:
-    """A command for the same control plane, as it can be typed where no virtual environment is active."""
-    python, here = Path(sys.executable), Path.cwd()
-    shown = python.relative_to(here) if python.is_relative_to(here) else python
-    return f"{shlex.quote(str(shown))} -m cluster {command}{_place(arguments)}"
-
-
-def _place(arguments: argparse.Namespace) -> str:
-    """The flags that lead to the same control plane again."""
-    if arguments.dir is not None:
-        return f" --dir {shlex.quote(str(arguments.dir))}"
-    return "" if arguments.name == "default" else f" --name {arguments.name}"
+    """A command for the same control plane."""
+    return typed(command, name=arguments.name, directory=arguments.dir)
 
 
 def _interrupt(*_: object) -> NoReturn:
     raise KeyboardInterrupt
-
-
-def _say(line: str) -> None:
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
 
 
 def _quiet(_: str) -> None:

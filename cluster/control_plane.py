@@ -17,6 +17,7 @@ from cluster import components, contents, pki, ports, stages
 from cluster.binaries import Binaries
 from cluster.cache import Report
 from cluster.errors import AlreadyRunningError, ComponentFailed, NotRunningError, StartError, StateError
+from cluster.hints import typed
 from cluster.leftovers import sweep
 from cluster.nodes import NodePool
 from cluster.options import Options
@@ -72,6 +73,7 @@ class ControlPlane:
     ) -> None:
         """`directory` is the state directory, by default one for `name`; `report` gets a line for each step."""
         self.name = name
+        self._directory = directory
         self.layout: Layout = locate(name, directory)
         self.options = options or Options()
         self._nodes = tuple(nodes)
@@ -301,5 +303,6 @@ class ControlPlane:
     def _facts(self) -> Facts:
         facts = read(self.layout.facts_file, Facts)
         if facts is None:
-            raise NotRunningError(f"no control plane runs in {self.layout.root}; start one: python -m cluster up")
+            up = typed("up", name=self.name, directory=self._directory)
+            raise NotRunningError(f"no control plane runs in {self.layout.root}; start one: {up}")
         return facts

@@ -11,6 +11,7 @@ import contextlib
 import http.client
 import queue
 import ssl
+import time
 import urllib.parse
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -20,7 +21,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from cluster.components import HOST
-from runtime.errors import ConnectionFailed, from_status
+from runtime.errors import ConnectionFailed, TooManyRequests, from_status
 from runtime.wire import Status
 
 APPLY: Final = "application/apply-patch+yaml"
@@ -29,6 +30,9 @@ FIELD_MANAGER: Final = "stromboli-cluster"
 
 _TIMEOUT_SECONDS = 10.0
 _PARALLEL = 8
+_TRIES = 10
+_MOST_PAUSE = 1
+"""Seconds: a server that asks for a longer pause has another reason than that it is about to serve."""
 _T = TypeVar("_T")
 
 
@@ -72,10 +76,24 @@ class Api:
         content_type: str = "application/json",
         query: dict[str, str] | None = None,
     ) -> Any:
-        """One request; `runtime.errors` on a failure. Where a kept-alive connection has died, on a new one."""
+        """
+        One request; `runtime.errors` on a failure. Where a kept-alive connection has died, on a new one; again where
+        the server says when, as it does while it prepares to serve a new kind.
+        """
         target = f"{path}?{urllib.parse.urlencode(query)}" if query else path
         data = None if body is None else msgspec.json.encode(body)
         headers = {"Accept": "application/json"} | ({"Content-Type": content_type} if data is not None else {})
+        for _ in range(_TRIES - 1):
+            try:
+                return self._exchange(method, target, data, headers)
+            except TooManyRequests as refused:
+                pause = refused.status.retry_after
+                if not 0 < pause <= _MOST_PAUSE:
+                    raise
+                time.sleep(pause)
+        return self._exchange(method, target, data, headers)
+
+    def _exchange(self, method: str, target: str, data: bytes | None, headers: dict[str, str]) -> Any:
         while True:
             connection, is_reused = self._connection()
             try:
@@ -85,6 +103,7 @@ class Api:
             except (OSError, http.client.HTTPException) as error:
                 connection.close()
                 if not is_reused:
+                    path = target.partition("?")[0]
                     raise ConnectionFailed(f"{method} https://{HOST}:{self._port}{path}: {error}") from error
             else:
                 self._idle.put(connection)

@@ -24,6 +24,7 @@ from typing import TypeVar
 import msgspec
 
 from cluster.errors import StateError, UsageError
+from cluster.hints import typed
 from cluster.options import Options
 from cluster.processes import ProcessId
 
@@ -249,7 +250,8 @@ def read(path: Path, kind: type[_S]) -> _S | None:
     try:
         return msgspec.json.decode(data, type=kind)
     except msgspec.DecodeError as error:
-        raise StateError(f"{path} is damaged ({error}); `python -m cluster up` or `down` clears it") from error
+        down = typed("down", directory=path.parent)
+        raise StateError(f"{path} is damaged ({error}): {down} clears it away") from error
 
 
 def write_failed(path: Path, error: OSError) -> StateError:

@@ -25,6 +25,7 @@ from runtime.errors import (
     ConnectionFailed,
     DecodeError,
     Forbidden,
+    NotFound,
     ServerError,
     TooManyRequests,
     Unauthorized,
@@ -56,6 +57,7 @@ _GARBLED_TRIES = 3
 
 _KNOWN = (ApiError, ConnectionFailed, ConfigError, DecodeError)
 """What the client is declared to raise; anything else is a fault in this program."""
+_UNSERVED = ": the cluster doesn't serve this kind, apply its CRD; it is looked for again until it is there"
 _KEEP_VERSION = (TooManyRequests, Unauthorized, Forbidden)
 """Refusals that pass, after which the version reached is as good as before."""
 
@@ -237,7 +239,8 @@ class Reflector(Generic[T]):
             _log.info("informer.relist resource=%s version=%s reason=%s", name, self.resource_version, error)
             self.resource_version = ""
         elif isinstance(error, _KNOWN):
-            _log.warning("informer.failed resource=%s failures=%d error=%s", name, self._failures, error)
+            hint = _UNSERVED if isinstance(error, NotFound) else ""
+            _log.warning("informer.failed resource=%s failures=%d error=%s%s", name, self._failures, error, hint)
 
     def _needs_list(self, error: Exception) -> bool:
         """

@@ -53,6 +53,8 @@ class Runnable:
     """The process goes on without it."""
     may_finish: bool = False
     """Ending by itself is no failure."""
+    plain: tuple[type[Exception], ...] = ()
+    """Failures whose text says all that a reader can use: told without a traceback."""
 
 
 def threaded(
@@ -116,7 +118,9 @@ class Running:
             await runnable.run()
         except Exception as error:
             CRASHES.labels(runnable.name).inc()
-            log.exception("part of the process failed name=%s", runnable.name)
+            trace = None if isinstance(error, runnable.plain) else error
+            words = "part of the process failed name=%s error=%s"
+            log.log(logging.ERROR, words, runnable.name, _describe(error), exc_info=trace)
             problem = f"{runnable.name} failed: {_describe(error)}"
         else:
             if runnable.may_finish or self._is_stopping:

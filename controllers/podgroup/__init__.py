@@ -20,16 +20,22 @@ from runtime.rbac import READ, Rule
 
 NAME: Final = "pg-controller"
 WORKLOAD_GATE: Final = "WorkLoadSupport"
+_WORKLOADS: Final = (REPLICA_SETS, STATEFUL_SETS, DAEMON_SETS)
 
 RULES: Final = (
     Rule("", ("pods",), (*READ, "patch")),
     Rule("", ("pods/finalizers",), ("update",)),
+    Rule(REPLICA_SETS.group, tuple(f"{owner.plural}/finalizers" for owner in _WORKLOADS), ("update",)),
+    Rule(BATCH_JOBS.group, (f"{BATCH_JOBS.plural}/finalizers",), ("update",)),
     Rule(POD_GROUPS.group, ("podgroups",), (*READ, "create", "patch", "delete")),
     Rule(REPLICA_SETS.group, (REPLICA_SETS.plural, STATEFUL_SETS.plural), READ),
     Rule(DAEMON_SETS.group, (DAEMON_SETS.plural,), ("get",)),
     Rule(BATCH_JOBS.group, (BATCH_JOBS.plural,), ("get",)),
 )
-"""`pods/finalizers`: the group of a bare pod blocks its deletion, which some clusters let only its owner's writer say."""
+"""
+`finalizers`: a group blocks the deletion of its owner, a bare pod or what the pod belongs to, which some clusters let only
+that owner's writer say. Owners of other kinds it goes with without blocking.
+"""
 
 
 def build(context: Context) -> Controller[Work]:

@@ -1,7 +1,7 @@
 """
 `python -m hack.deploy COMMAND`: renders, checks, applies and removes an installation.
 
-Exit codes: 0 done, 1 findings stand in the way or it failed, 2 wrong usage.
+Exit codes: 0 done, 1 findings stand in the way or it failed, 2 wrong usage, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -11,15 +11,21 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from hack.deploy import applying, order, ownership, preflight, pruning, removal, rendering
+from cluster.telling import say
+from hack.deploy import applying, order, ownership, preflight, pruning, removal, rendering, waiting
 from hack.deploy.errors import DeployError
 from hack.deploy.findings import Check, blocking, line
 from hack.deploy.kubectl import Kubectl, Object, dump, kind_of
 
-DONE, FAILED = 0, 1
+DONE, FAILED, INTERRUPTED = 0, 1, 130
 _PASSABLE = {Check.VERSION, Check.KIND, Check.STORED, Check.SCHEMA}
 """Findings that may well be passed over. Not two schedulers for the same pods, and never the fields of others."""
 _STANDARD_OUTPUT = "-"
+_AGAIN = "interrupted: the same command again does the rest"
+_NOTHING = "interrupted: nothing was changed"
+_INTERRUPTED = {
+    "apply": _AGAIN, "undeploy": _AGAIN, "undeploy-crds": _AGAIN, "preflight": _NOTHING, "manifest": _NOTHING,
+}  # fmt: skip
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -30,26 +36,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except DeployError as error:
         print(error, file=sys.stderr)
         return FAILED
+    except KeyboardInterrupt:
+        print(f"\n{_INTERRUPTED[options.command]}", file=sys.stderr)
+        return INTERRUPTED
 
 
 def _apply(options: argparse.Namespace) -> int:
     """Check, apply, remove what earlier ones left, wait."""
     kubectl, objects = Kubectl(options.kubeconfig, options.context), _objects(options)
+    say(f"{len(objects)} objects for {kubectl.context}: looking for what stands in their way")
     if _report(kubectl, objects, _accepted(options)):
         return FAILED
     if Check.KIND in options.accept:
         objects = _served(kubectl, objects)
     if options.dry_run:
-        problems = applying.rehearse(kubectl, objects, _say, force=options.take_over)
+        problems = applying.rehearse(kubectl, objects, say, force=options.take_over)
         for problem in problems:
             print(problem, file=sys.stderr)
         return FAILED if problems else DONE
     if options.take_over:
-        ownership.take_over(kubectl, kubectl.live(objects), _say)
-    applying.apply(kubectl, objects, _say, force=options.take_over)
-    pruning.prune(kubectl, objects, _say)
+        ownership.take_over(kubectl, kubectl.live(objects), say)
+    applying.apply(kubectl, objects, say, force=options.take_over)
+    pruning.prune(kubectl, objects, say)
     if options.wait:
-        applying.wait(kubectl, objects, options.wait, _say)
+        waiting.wait(kubectl, objects, options.wait, say)
     return DONE
 
 
@@ -57,7 +67,7 @@ def _preflight(options: argparse.Namespace) -> int:
     """Check only."""
     if _report(Kubectl(options.kubeconfig, options.context), _objects(options), _accepted(options)):
         return FAILED
-    _say("nothing stands in the way")
+    say("nothing stands in the way")
     return DONE
 
 
@@ -70,17 +80,19 @@ def _manifest(options: argparse.Namespace) -> int:
         path = Path(options.output)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-        _say(f"written to {path}")
+        say(f"written to {path}")
     return DONE
 
 
 def _undeploy(options: argparse.Namespace) -> int:
-    removal.undeploy(Kubectl(options.kubeconfig, options.context), _objects(options), _say)
+    kubectl = Kubectl(options.kubeconfig, options.context)
+    say(f"removing the installation of {kubectl.context}")
+    removal.undeploy(kubectl, _objects(options), say)
     return DONE
 
 
 def _undeploy_crds(options: argparse.Namespace) -> int:
-    removal.undeploy_crds(Kubectl(options.kubeconfig, options.context), _say, confirmed=options.confirm)
+    removal.undeploy_crds(Kubectl(options.kubeconfig, options.context), say, confirmed=options.confirm)
     return DONE
 
 
@@ -106,7 +118,7 @@ def _served(kubectl: Kubectl, objects: Sequence[Object]) -> list[Object]:
     served = kubectl.served(map(kind_of, objects))
     for found in objects:
         if kind_of(found) not in served:
-            _say(f"{order.label(found)}: left out, the cluster doesn't serve its kind")
+            say(f"{order.label(found)}: left out, the cluster doesn't serve its kind")
     return [found for found in objects if kind_of(found) in served]
 
 
@@ -176,10 +188,6 @@ def _known(text: str, known: Sequence[str]) -> list[str]:
     if unknown:
         raise argparse.ArgumentTypeError(f"{', '.join(unknown)}: known are {', '.join(known)}")
     return words
-
-
-def _say(text: str) -> None:
-    print(text, flush=True)
 
 
 if __name__ == "__main__":

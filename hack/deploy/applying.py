@@ -1,4 +1,4 @@
-"""Applying an installation and waiting until it works. Doing it again changes nothing."""
+"""Applying an installation. Doing it again changes nothing."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from collections.abc import Callable, Sequence
 
 from hack.deploy import order
 from hack.deploy.errors import DeployError
-from hack.deploy.kubectl import MANAGER, WORKLOADS, Kubectl, Object
+from hack.deploy.kubectl import MANAGER, Kubectl, Object
 
 Say = Callable[[str], None]
 _CRD_SECONDS = 60
+_CONFLICT = "`make preflight` tells whose fields they are; TAKE_OVER=yes takes them"
+_AGAIN = "what was applied before stays; when this is mended the same command again does the rest"
 
 
 def apply(kubectl: Kubectl, objects: Sequence[Object], say: Say, *, force: bool = False) -> None:
@@ -19,12 +21,8 @@ def apply(kubectl: Kubectl, objects: Sequence[Object], say: Say, *, force: bool 
         try:
             printed = kubectl.run("apply", "--server-side", MANAGER, *flags, "--filename=-", objects=stage)
         except DeployError as error:
-            hint = (
-                "\n`make preflight` tells whose fields they are; TAKE_OVER=yes takes them"
-                if _is_conflict(error)
-                else ""
-            )
-            raise DeployError(f"{error}{hint}") from error
+            hint = _CONFLICT if _is_conflict(error) else _AGAIN
+            raise DeployError(f"{error}\n{hint}") from error
         for line in printed.splitlines():
             say(line)
         crds = [found["metadata"]["name"] for found in stage if found["kind"] == "CustomResourceDefinition"]
@@ -47,26 +45,6 @@ def rehearse(kubectl: Kubectl, objects: Sequence[Object], say: Say, *, force: bo
     command = ("apply", "--server-side", "--dry-run=server", MANAGER, *flags, "--filename=-")
     problems = (kubectl.attempt(*command, objects=stage) for stage in order.stages(judged))
     return [problem for problem in problems if problem]
-
-
-def wait(kubectl: Kubectl, objects: Sequence[Object], seconds: int, say: Say) -> None:
-    """Until every workload has rolled out. Raises DeployError with the pods that hold it up."""
-    for found in order.sort(objects):
-        if found["kind"] not in WORKLOADS:
-            continue
-        _, kind, namespace, name = order.key(found)
-        place = f"--namespace={namespace}"
-        problem = kubectl.attempt("rollout", "status", place, f"{kind.lower()}/{name}", f"--timeout={seconds}s")
-        if problem:
-            raise DeployError(f"{order.label(found)} did not roll out: {problem}\n{_pods(kubectl, found)}")
-        say(f"{order.label(found)} is up")
-
-
-def _pods(kubectl: Kubectl, workload: Object) -> str:
-    labels = ",".join(f"{key}={value}" for key, value in workload["spec"]["selector"]["matchLabels"].items())
-    return kubectl.run(
-        "get", "pods", f"--namespace={workload['metadata']['namespace']}", f"--selector={labels}", "--output=wide"
-    )
 
 
 def _is_conflict(error: DeployError) -> bool:

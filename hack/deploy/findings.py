@@ -20,6 +20,8 @@ class Check(StrEnum):
     """Schemas that would accept less than those in the cluster."""
     OWNER = "owner"
     """Fields and objects that somebody else manages."""
+    LEAVING = "leaving"
+    """Objects of ours that are being deleted."""
     RIVAL = "rival"
     """Schedulers that would place the same pods."""
 

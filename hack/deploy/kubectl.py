@@ -23,6 +23,10 @@ Kind = tuple[str, str]
 """API version and kind."""
 MANAGER = f"--field-manager={names.DEPLOY_FIELD_MANAGER}"
 WORKLOADS = ("Deployment", "DaemonSet", "StatefulSet")
+_SHOWN = 5
+"""Lines of a failure that are shown."""
+_FORBIDDEN = "Error from server (Forbidden)"
+_NO_RIGHTS = "these are things for an administrator of the cluster: use another CONTEXT, or ask for the rights"
 _DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -33,12 +37,19 @@ class Kubectl:
     def __init__(self, kubeconfig: str = "", context: str = "") -> None:
         flags = {"--kubeconfig": kubeconfig, "--context": context}
         self._flags = [f"{flag}={value}" for flag, value in flags.items() if value]
+        self._context = context
+
+    @property
+    def context(self) -> str:
+        """The context in words for people, who may have meant another one."""
+        found = self._context or self._start(("config", "current-context"), None).stdout.strip()
+        return f"context {found}" if found else "no context"
 
     def run(self, *arguments: str, objects: Iterable[Object] | None = None) -> str:
         """What a command printed; `objects` go to its input. Raises DeployError with what kubectl says."""
         done = self._start(arguments, objects)
         if done.returncode:
-            raise DeployError(f"kubectl {' '.join(arguments)}:\n{done.stderr.strip() or done.stdout.strip()}")
+            raise DeployError(f"kubectl {' '.join(arguments)}:\n{_told(done.stderr.strip() or done.stdout.strip())}")
         return done.stdout
 
     def attempt(self, *arguments: str, objects: Iterable[Object] | None = None) -> str:
@@ -108,6 +119,14 @@ def load(text: str) -> list[Object]:
 def dump(objects: Iterable[Object]) -> str:
     """A YAML text of these objects."""
     return yaml.dump_all(objects, Dumper=_DUMPER, sort_keys=False, width=120)
+
+
+def _told(text: str) -> str:
+    """What kubectl says, cut where it says the like of each object, and what the reader can do."""
+    lines = text.splitlines()
+    more = [f"... and {len(lines) - _SHOWN} lines more"] if len(lines) > _SHOWN + 1 else []
+    hint = [_NO_RIGHTS] if _FORBIDDEN in text else []
+    return "\n".join([*(lines[:_SHOWN] if more else lines), *more, *hint])
 
 
 def _silent(_: str) -> None:

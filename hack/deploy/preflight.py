@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from api import names
 from cluster.versions import KUBERNETES
-from hack.deploy import definitions, ownership, rivals
+from hack.deploy import definitions, order, ownership, rivals
 from hack.deploy.findings import Check, Finding
 from hack.deploy.kubectl import Kind, Kubectl, Object, kind_of
 
@@ -20,6 +20,7 @@ def look(kubectl: Kubectl, objects: Sequence[Object]) -> list[Finding]:
     return [
         *version(kubectl.run("version", "--output=json")),
         *kinds(objects, kubectl.served(map(kind_of, objects))),
+        *leaving(live),
         *definitions.compare(objects, live),
         *ownership.helm_releases(live),
         *ownership.conflicts(kubectl, objects, live),
@@ -40,6 +41,19 @@ def kinds(objects: Sequence[Object], served: Collection[Kind]) -> Iterator[Findi
                 Check.KIND,
                 f"the cluster doesn't serve {kind} of {group_version}, of which {count} are to be applied: install what "
                 "brings it, or leave the component out (docs/deploy.md)",
+            )
+
+
+def leaving(live: Sequence[Object]) -> Iterator[Finding]:
+    """Findings about what would take an apply, and be gone a moment later."""
+    for found in live:
+        if found["metadata"].get("deletionTimestamp"):
+            held = ", ".join(found["metadata"].get("finalizers", ()))
+            because = f", held by {held}" if held else ""
+            yield Finding(
+                Check.LEAVING,
+                f"{order.label(found)} is being deleted since {found['metadata']['deletionTimestamp']}{because}: wait until "
+                "it is gone, `kubectl describe` says what it waits for",
             )
 
 

@@ -20,13 +20,14 @@ from hack.deploy.pruning import prune
 from hack.deploy.rendering import CONFIG
 
 _KEPT = ("CustomResourceDefinition", "Namespace")
+_HYPERNODE_LEASE = f"{names.DEFAULT_RELEASE}-hypernode-controller-manager"
+"""As the component `hypernode` has it by a flag, after the chart."""
 _MADE = (
     f"secret/{names.Secret.ADMISSION}",
     *(
         f"lease/{name}"
         for name in (
-            names.DEFAULT_SCHEDULER_NAME, names.Lease.CONTROLLERS, names.Lease.HYPERNODE_CONTROLLER,
-            names.AGENT_SCHEDULER_NAME,
+            names.DEFAULT_SCHEDULER_NAME, names.Lease.CONTROLLERS, _HYPERNODE_LEASE, names.AGENT_SCHEDULER_NAME,
         )
     ),
 )  # fmt: skip
@@ -58,8 +59,10 @@ def undeploy_crds(kubectl: Kubectl, say: Say, *, confirmed: bool) -> None:
     objects = ", ".join(f"{counts[name]} {name}" for name in sorted(counts))
     what = f"{len(there)} CRDs" + (f" and with them {objects}" if objects else "")
     if not confirmed:
-        raise DeployError(f"this deletes {what}, in all namespaces: say CONFIRM=yes if you mean it")
-    say(f"deleting {what}")
+        raise DeployError(
+            f"this deletes {what}, in all namespaces of {kubectl.context}: say CONFIRM=yes if you mean it"
+        )
+    say(f"deleting {what}, in {kubectl.context}")
     kubectl.run("delete", "crd", *(found["metadata"]["name"] for found in there))
 
 

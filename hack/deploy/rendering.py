@@ -51,11 +51,7 @@ def render(environment: str, extra: Sequence[str] = (), image: str = "") -> list
             "apiVersion": "kustomize.config.k8s.io/v1beta1",
             "kind": "Kustomization",
             "resources": [_path(place, "overlays", environment)],
-            "components": [
-                _path(place, "components", name)
-                for name in dict.fromkeys(extra)
-                if name not in _switched_on(environment)
-            ],
+            "components": [_path(place, "components", name) for name in _to_switch_on(environment, extra)],
         }
         (place / "kustomization.yaml").write_text(yaml.safe_dump(kustomization), encoding="utf-8")
         found = kustomize(place)
@@ -83,10 +79,36 @@ def _is_ours(container: Object) -> bool:
     return str(next(iter(container.get("command", ())), "")).rpartition("/")[2].startswith(_PROGRAMS)
 
 
-def _switched_on(environment: str) -> set[str]:
-    """The features that an overlay has by itself."""
-    text = CONFIG.joinpath("overlays", environment, "kustomization.yaml").read_text(encoding="utf-8")
-    return {path.rpartition("/")[2] for path in yaml.safe_load(text).get("components", ())}
+def _to_switch_on(environment: str, extra: Sequence[str]) -> list[str]:
+    """
+    The features that an overlay doesn't have by itself, and after them what each two of them are to each other.
+
+    A component that brings a process has a folder for each feature that deals with processes, such as
+    `hypernode/high-availability`, and one for an overlay that knows how large it is.
+    """
+    layers = _layers(CONFIG / "overlays" / environment)
+    there = [name for layer in layers for name in _listed(layer, "components")]
+    features = [name for name in dict.fromkeys(extra) if name not in there]
+    each = [*there, *features]
+    pairs = (f"{one}/{other}" for one in each for other in (*each, *(layer.name for layer in layers)))
+    return [*features, *(pair for pair in pairs if pair not in there and _is_component(pair))]
+
+
+def _layers(overlay: Path) -> list[Path]:
+    """An overlay and those that it stands on, as its resources name them."""
+    names = _listed(overlay, "resources", "overlays")
+    return [overlay, *(layer for name in names for layer in _layers(CONFIG / "overlays" / name))]
+
+
+def _listed(overlay: Path, field: str, folder: str = "components") -> list[str]:
+    """What an overlay names of a folder of ours, by path in it."""
+    listed = yaml.safe_load((overlay / "kustomization.yaml").read_text(encoding="utf-8")).get(field) or ()
+    ours, paths = (CONFIG / folder).resolve(), [(overlay / path).resolve() for path in listed]
+    return [path.relative_to(ours).as_posix() for path in paths if path.is_relative_to(ours) and path != overlay]
+
+
+def _is_component(name: str) -> bool:
+    return CONFIG.joinpath("components", name, "kustomization.yaml").exists()
 
 
 def _check(what: str, name: str, known: Sequence[str]) -> None:

@@ -14,8 +14,17 @@ from runtime.rbac import READ, Rule
 _EDIT = (*READ, "create", "delete", "patch", "update")
 _KNOWN_NAMES = {"batch.v1alpha1.Job": "vcjob"}
 """Kinds whose roles the chart has always called otherwise."""
-_FURTHER = {"batch.v1alpha1.Job": (Rule("bus.volcano.sh", ("commands",), ("create", "get", "list")),)}
-"""What editors of a kind need beside it: vcctl suspends and resumes jobs by commands."""
+_FURTHER = {
+    "batch.v1alpha1.Job": (
+        Rule("bus.volcano.sh", ("commands",), ("create", "get", "list")),
+        Rule("batch.volcano.sh", ("jobs/finalizers",), ("update",)),
+    ),
+    "scheduling.v1beta1.Queue": (Rule("scheduling.volcano.sh", ("queues/finalizers",), ("update",)),),
+}
+"""
+What editors of a kind need beside it: vcctl suspends and resumes jobs by commands. A command blocks the deletion of
+whom it is for, which some clusters let only those say who may set finalizers there.
+"""
 _EXPLAIN = (
     Rule("", ("services/proxy",), ("get",), (f"{names.Service.SCHEDULER}:8080",)),
     Rule("", ("pods",), ("get", "list")),

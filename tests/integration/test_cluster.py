@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 import subprocess
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from cluster import ControlPlane, NodePool, Options
 from cluster.annotations import GPU, RACK, RUN_SECONDS, ZONE
 from cluster.binaries import Binaries
 from cluster.errors import AlreadyRunningError, NotRunningError
+from cluster.hints import typed
 from cluster.nodes import Taint
 from cluster.pki import Files
 from cluster.processes import marked_with, wait_until
@@ -273,7 +275,7 @@ def test_each_supported_version_works(version: str, tmp_path: Path, report: Call
 def test_what_is_not_there_says_how_to_start_it(tmp_path: Path) -> None:
     plane = ControlPlane("x", directory=tmp_path / "x")
     assert plane.status().problem == "was never started, or was taken down"
-    with pytest.raises(NotRunningError, match="start one: python -m cluster up"):
+    with pytest.raises(NotRunningError, match=rf"start one: {re.escape(typed('up', directory=tmp_path / 'x'))}$"):
         _ = plane.server
     plane.stop()
     assert not (tmp_path / "x").exists()

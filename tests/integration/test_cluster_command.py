@@ -185,7 +185,7 @@ def test_a_directory_of_ones_own_choice_is_repeated_in_the_hints(shell: Shell, t
         (["up", "--k8s", "1.20"], 2, "--k8s 1.20: known are"),
         (["binaries", "kubelet"], 2, "no binary is called kubelet"),
         (["up", "--dir", "/proc/x"], 1, "cannot write /proc/x"),
-        (["nodes", "--nodes", "1"], 1, "start one: python -m cluster up"),
+        (["nodes", "--nodes", "1"], 1, "-m cluster up"),
     ],
 )
 def test_a_mistake_is_one_line_without_a_traceback(shell: Shell, arguments: list[str], code: int, message: str) -> None:

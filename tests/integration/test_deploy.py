@@ -26,7 +26,7 @@ from cluster import ControlPlane, NodePool, Options
 from cluster.binaries import Binaries
 from cluster.processes import wait_until
 from cluster.versions import DEFAULT_KUBERNETES
-from hack.deploy import applying, order, rendering
+from hack.deploy import order, rendering, waiting
 from hack.deploy.__main__ import main
 from hack.deploy.kubectl import MANAGER, Kubectl, Object, load
 from runtime.errors import ApiError, NotFound
@@ -72,9 +72,10 @@ def plane(tmp_path_factory: pytest.TempPathFactory, report: Callable[[str], None
     directory = tmp_path_factory.mktemp("deploy")
     program = Binaries(DEFAULT_KUBERNETES, report).find("kube-scheduler")
     nodes = [NodePool(3, prefix="node", resources={"cpu": "16", "memory": "64Gi"})]
-    options = Options(  # for the mutating ones among the policies
-        runtime_config=("admissionregistration.k8s.io/v1beta1=true",), feature_gates={"MutatingAdmissionPolicy": True}
-    )
+    options = Options(  # for the mutating ones among the policies, and as strict about owners as OpenShift's
+        runtime_config=("admissionregistration.k8s.io/v1beta1=true",), feature_gates={"MutatingAdmissionPolicy": True},
+        apiserver_args=("--enable-admission-plugins=OwnerReferencesPermissionEnforcement",),
+    )  # fmt: skip
     with ControlPlane("deploy", directory=directory / "cluster", options=options, nodes=nodes, report=report) as made:
         apply_crds_of_others(made)
         command = [str(program), f"--kubeconfig={made.kubeconfig}", "--leader-elect=false", "--secure-port=0"]
@@ -235,7 +236,7 @@ def test_in_any_order_everything_is_there_after_a_few_tries(kubectl: Kubectl) ->
 
     assert wait_until(applied, MINUTE, 0.5)
     assert len(versions(kubectl, objects)) == len(objects) - len(NAMESPACES)
-    applying.wait(kubectl, objects, 60, print)
+    waiting.wait(kubectl, objects, 60, print)
 
 
 @pytest.mark.usefixtures("cleared")
@@ -401,10 +402,24 @@ def test_processes_with_their_accounts_rights_and_no_more_run_a_job_through(
         "schedulerName": "agent-scheduler", "containers": [{"name": "c", "image": "x"}],
     }})  # fmt: skip
     assert wait_until(lambda: plane.api.get(f"{pods}/single")["spec"].get("nodeName"), MINUTE)
+    plane.api.create(DEPLOYMENTS.format(namespace), {"metadata": {"name": "web"}, "spec": {
+        "selector": {"matchLabels": {"app": "web"}}, "template": {
+            "metadata": {"labels": {"app": "web"}},
+            "spec": {"schedulerName": "volcano", "containers": [{"name": "c", "image": "x"}]},
+        },
+    }})  # fmt: skip
+    assert wait_until(lambda: ("ReplicaSet", True) in blocked_owners(plane, namespace), MINUTE)
     for process in running:
         refused = [line for line in process.log.read_text().splitlines() if "forbidden" in line.lower()]
         assert refused == [], process.name
     plane.api.delete(f"/api/v1/namespaces/{namespace}")
+
+
+def blocked_owners(plane: ControlPlane, namespace: str) -> set[tuple[str, bool]]:
+    """The kinds of the owners of pod groups, and whether these block their deletion."""
+    groups = plane.api.items(f"/apis/scheduling.volcano.sh/v1beta1/namespaces/{namespace}/podgroups")
+    owners = (owner for group in groups for owner in group["metadata"].get("ownerReferences", ()))
+    return {(owner["kind"], owner.get("blockOwnerDeletion", False)) for owner in owners}
 
 
 def test_all_features_go_up_together_and_come_down_and_only_a_confirmed_command_deletes_queues(

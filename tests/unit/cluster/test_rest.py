@@ -9,13 +9,17 @@ import ssl
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import pytest
 
-from cluster import pki
+from cluster import pki, rest
 from cluster.rest import Api
-from runtime.errors import AlreadyExists, ConnectionFailed, Forbidden, NotFound, ServerError
+from runtime.errors import AlreadyExists, ConnectionFailed, Forbidden, NotFound, ServerError, TooManyRequests
+
+PAUSES = {"Soon": 1, "Late": 60, "Never": 1}
+"""Reasons of refusals that come with a pause, in seconds."""
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -52,6 +56,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return 200, b"ok" if code == "readyz" else b'{"items": [{"a": 1}]}'
         reason = rest[0]
         status = {"kind": "Status", "status": "Failure", "reason": reason, "code": int(code), "message": f"no {reason}"}
+        if reason == "Soon" and len(self.requests) > 2:
+            return 200, b'{"items": []}'
+        if pause := PAUSES.get(reason):
+            status["details"] = {"retryAfterSeconds": pause}
         return int(code), json.dumps(status).encode() if reason else b"<html>gateway</html>"
 
     def log_message(self, *_: object) -> None:
@@ -168,3 +176,23 @@ def test_work_on_many_items_goes_on_over_a_few_connections(api: Api) -> None:
 def test_the_first_failure_of_many_is_raised(api: Api) -> None:
     with pytest.raises(NotFound):
         api.each(lambda number: api.get("/404/NotFound" if number == 3 else "/list"), range(5))
+
+
+@pytest.fixture
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """How long it was waited; no test waits for it."""
+    found: list[float] = []
+    monkeypatch.setattr(rest, "time", SimpleNamespace(sleep=found.append))
+    return found
+
+
+def test_what_the_server_is_about_to_serve_is_asked_for_again(api: Api, pauses: list[float]) -> None:
+    assert api.get("/429/Soon") == {"items": []}
+    assert pauses == [1, 1]
+
+
+@pytest.mark.parametrize(("reason", "count"), [("Late", 0), ("Busy", 0), ("Never", 9)])
+def test_other_refusals_and_endless_ones_are_told(api: Api, pauses: list[float], reason: str, count: int) -> None:
+    with pytest.raises(TooManyRequests):
+        api.get(f"/429/{reason}")
+    assert pauses == [1] * count

@@ -80,7 +80,8 @@ def test_a_half_written_record_is_named(layout: Layout, keep: int) -> None:
     whole = msgspec.json.encode(FACTS)
     layout.facts_file.write_bytes(whole[:keep])
     with pytest.raises(
-        StateError, match=rf"{layout.facts_file} is damaged .*`python -m cluster up` or `down` clears it"
+        StateError,
+        match=rf"{layout.facts_file} is damaged .*python[\d.]* -m cluster down --dir {layout.root} clears it",
     ):
         read(layout.facts_file, Facts)
 

@@ -141,7 +141,7 @@ async def test_a_part_that_fails_ends_the_process_and_is_counted(caplog: pytest.
 @pytest.mark.virtual_time
 async def test_a_failure_that_says_it_all_is_told_without_a_traceback(caplog: pytest.LogCaptureFixture) -> None:
     world = World()
-    world.running.start(world.part("broken", boom, plain=(OSError,)))
+    world.running.start(world.part("broken", boom, plain=(ValueError,)))
     await world.failed.wait()
     assert world.problems == ["broken failed: no disk"]
     assert "name=broken error=no disk" in caplog.text

@@ -17,6 +17,8 @@ SERVED = {
 class Recorder:
     """Every command, and the kinds of the objects that went with it."""
 
+    context = "context here"
+
     def __init__(self, there: Sequence[Object] = ()) -> None:
         self.there = list(there)
         self.commands: list[tuple[str, ...]] = []

@@ -47,6 +47,16 @@ def test_a_conflict_says_how_to_go_on() -> None:
         applying.apply(kubectl, ALL, said([]))
 
 
+def test_a_failure_in_the_middle_says_how_to_go_on() -> None:
+    class Failing(Recorder):
+        def run(self, *arguments: str, **more: Any) -> str:
+            raise DeployError("connection refused")
+
+    kubectl: Any = Failing()
+    with pytest.raises(DeployError, match=r"refused\nwhat was applied before stays; .* the same command again"):
+        applying.apply(kubectl, ALL, said([]))
+
+
 def test_a_rehearsal_stores_nothing_and_tells_what_it_cannot_judge() -> None:
     kubectl: Any = Recorder([made("Namespace", "other")])
     kubectl.refusals["apply"] = "no"
@@ -54,19 +64,3 @@ def test_a_rehearsal_stores_nothing_and_tells_what_it_cannot_judge() -> None:
     assert applying.rehearse(kubectl, [CRD, DEPLOYMENT], said(lines)) == ["no"]
     assert lines == ["Deployment home/web: not judged, its namespace is still to come"]
     assert all("--dry-run=server" in command for command in kubectl.commands if command[0] == "apply")
-
-
-def test_a_workload_that_does_not_come_up_shows_its_pods() -> None:
-    kubectl: Any = Recorder()
-    kubectl.refusals["rollout"] = "timed out"
-    with pytest.raises(DeployError, match="Deployment home/web did not roll out: timed out"):
-        applying.wait(kubectl, ALL, 5, said([]))
-    assert "--selector=app=web,tier=a" in kubectl.commands[-1]
-
-
-def test_workloads_that_are_up_are_told() -> None:
-    kubectl: Any = Recorder()
-    lines: list[str] = []
-    applying.wait(kubectl, ALL, 5, said(lines))
-    assert lines == ["Deployment home/web is up"]
-    assert "--timeout=5s" in kubectl.commands[0]

@@ -18,11 +18,11 @@ deployments           deploy       apps/v1             true   Deployment
 
 @pytest.fixture
 def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A stand-in for kubectl: keeps its words and its input, prints `answer`, ends with the code in `code`."""
+    """A stand-in for kubectl: keeps its words and its input, prints `answer`, fails where there is a file `code`, with its text."""
     path = tmp_path / "kubectl"
     path.write_text(
         f'#!/bin/sh\ncd {tmp_path}\necho "$@" > words\n[ -f reads ] && cat > input\ncat answer 2>/dev/null\n'
-        "[ -f code ] && { echo bad luck >&2; exit 1; }\nexit 0\n"
+        "[ -s code ] && { cat code >&2; exit 1; }\n[ -f code ] && { echo bad luck >&2; exit 1; }\nexit 0\n"
     )
     path.chmod(0o755)
     monkeypatch.setattr(kubectl, "_program", lambda: str(path))
@@ -34,6 +34,14 @@ def test_the_cluster_is_named_only_when_one_is_given(program: Path) -> None:
     assert (program / "words").read_text() == "get pods\n"
     Kubectl("file", "there").run("get", "pods")
     assert (program / "words").read_text() == "--kubeconfig=file --context=there get pods\n"
+
+
+def test_people_are_told_which_cluster_is_meant(program: Path) -> None:
+    assert Kubectl("", "there").context == "context there"
+    assert Kubectl().context == "no context"
+    (program / "answer").write_text("current\n")
+    assert Kubectl("file").context == "context current"
+    assert (program / "words").read_text() == "--kubeconfig=file config current-context\n"
 
 
 def test_objects_go_to_the_input_as_one_list(program: Path) -> None:
@@ -49,6 +57,17 @@ def test_a_failure_says_what_was_tried_and_what_kubectl_says(program: Path) -> N
     with pytest.raises(DeployError, match="kubectl get pods:\nbad luck"):
         Kubectl().run("get", "pods")
     assert Kubectl().attempt("get", "pods") == "bad luck"
+
+
+def test_a_failure_of_many_objects_is_cut_and_says_who_can_help(program: Path) -> None:
+    lines = [f"Error from server (Forbidden): {number} is forbidden" for number in range(70)]
+    (program / "code").write_text("\n".join(lines))
+    with pytest.raises(DeployError) as failed:
+        Kubectl().run("get", "all")
+    assert str(failed.value).splitlines() == [
+        "kubectl get all:", *lines[:5], "... and 65 lines more",
+        "these are things for an administrator of the cluster: use another CONTEXT, or ask for the rights",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -78,6 +78,20 @@ def test_what_stands_in_the_way_is_told_with_the_way_around_it(
     assert command.main(["preflight", "--accept=schema,rival", "--take-over"]) == 0
 
 
+@pytest.mark.parametrize(
+    ("words", "said"), [("apply", "the same command again does the rest"), ("preflight", "nothing was changed")]
+)
+def test_an_interruption_is_one_line_that_says_how_it_stands(
+    words: str, said: str, cluster: Recorder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object) -> list[Finding]:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(preflight, "look", interrupted)
+    assert command.main([words]) == 130
+    assert capsys.readouterr().err == f"\ninterrupted: {said}\n"
+
+
 def test_objects_of_kinds_that_the_cluster_lacks_are_left_out_when_that_was_accepted(
     cluster: Recorder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -148,3 +162,19 @@ def test_make_takes_no_other_word_for_yes_and_none_for_no(target: str, variable:
     )
     assert done.returncode == 2
     assert f"{variable} is yes or empty, not true" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        ("make preflight ENV=dev CONTEXT=my-cluster", ["preflight", "--env=dev"]),
+        ("make manifest ENV=production", ["manifest", "--env=production", "--output=dist/install-production.yaml"]),
+    ],
+)
+@pytest.mark.usefixtures("cluster")
+def test_commands_print_what_the_page_shows(
+    typed: str, words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert command.main(words) == 0
+    assert f"$ {typed}\n{capsys.readouterr().out}" in (ROOT / "docs/deploy.md").read_text()

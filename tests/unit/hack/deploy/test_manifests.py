@@ -23,7 +23,7 @@ from hack.deploy.kubectl import Object
 from runtime.component import FLUSH_SECONDS
 from runtime.manager import Manager
 from scheduler.settings import conf, loading
-from tests.unit.hack.deploy.rendered import COMBINATIONS, deployments, of_kind, rendered
+from tests.unit.hack.deploy.rendered import COMBINATIONS, LEASES, deployments, of_kind, rendered
 from webhooks import WEBHOOKS, enabled
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -49,12 +49,6 @@ CONTAINERS = {
     "volcano-admission": "admission", "volcano-hypernode-controller": "volcano-hypernode-controller",
     "volcano-agent-scheduler": "volcano-agent-scheduler",
 }  # fmt: skip
-LEASES = {
-    "volcano-scheduler": names.DEFAULT_SCHEDULER_NAME, "volcano-controllers": names.Lease.CONTROLLERS,
-    "volcano-hypernode-controller": "volcano-hypernode-controller-manager",
-    "volcano-agent-scheduler": names.AGENT_SCHEDULER_NAME,
-}  # fmt: skip
-"""Those of the chart, so that ours and Volcano's take turns."""
 SCHEDULERS = {"volcano-scheduler", "volcano-agent-scheduler"}
 SCHEDULER_CONF = """\
 actions: "enqueue, allocate, backfill"
@@ -303,6 +297,25 @@ def test_elected_replicas_stand_apart_where_there_are_several(environment: str, 
             ]
     budgets = {found["metadata"]["name"] for found in of_kind(objects, "PodDisruptionBudget")}
     assert budgets == (set(replicas) if has_spread(objects) else set())
+
+
+def test_where_ports_are_limited_no_process_is_forgotten(environment: str, objects: tuple[Object, ...]) -> None:
+    limited = {
+        found["spec"]["podSelector"]["matchLabels"]["app"]: {
+            port["port"] for port in found["spec"]["ingress"][0]["ports"]
+        }
+        for found in of_kind(objects, "NetworkPolicy")
+    }
+    served = {
+        SELECTORS[name]: {port["containerPort"] for port in pod["containers"][0]["ports"]}
+        for name, pod in deployments(objects).items()
+    }
+    assert limited == (served if environment == "production" else {})
+
+
+def test_where_memory_is_limited_every_process_has_a_limit(environment: str, pods: dict[str, Any]) -> None:
+    limited = [name for name, pod in pods.items() if "memory" in pod["containers"][0]["resources"].get("limits", {})]
+    assert limited == (list(pods) if environment == "production" else [])
 
 
 def has_spread(objects: tuple[Object, ...]) -> bool:

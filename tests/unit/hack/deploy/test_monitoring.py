@@ -13,14 +13,16 @@ from prometheus_client import Counter, Gauge, Histogram
 
 from hack.manifests.components import modules_of
 from runtime.metrics import REGISTRY
-from tests.unit.hack.deploy.rendered import of_kind, rendered
+from tests.unit.hack.deploy.rendered import LEASES, deployments, of_kind, rendered
 
 ROOT = Path(__file__).resolve().parents[4]
 WORDS = re.compile(r"\b(?:volcano|workqueue|leader)_[a-z0-9_]+")
-SELECTION = re.compile(r"(?P<metric>[a-z_]+)\{(?P<labels>[^}]*)\}")
+SELECTION = re.compile(r"(?P<metric>[a-z0-9_]+)\{(?P<labels>[^}]*)\}")
 GROUPED = re.compile(r"by \((?P<labels>[^)]*)\)")
+EVERYTHING = "agent-scheduler,hypernode,prometheus"
 SCRAPED = {"pod", "le"}
 """Labels that Prometheus adds, and that of buckets."""
+LEADERS = re.compile(r'absent\(leader_election_master_status\{name="(?P<lease>[^"]+)"\} == 1\)')
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +49,7 @@ def series(metric: Counter | Gauge | Histogram) -> Iterator[str]:
 
 
 def alerts() -> Iterator[tuple[str, str]]:
-    for found in of_kind(rendered("production", "prometheus"), "PrometheusRule"):
+    for found in of_kind(rendered("production", EVERYTHING), "PrometheusRule"):
         for group in found["spec"]["groups"]:
             for rule in group["rules"]:
                 yield rule["alert"], rule["expr"]
@@ -67,15 +69,15 @@ def test_a_query_asks_for_what_there_is(where: str, query: str, known: dict[str,
     assert metrics <= known.keys(), where
     for found in SELECTION.finditer(query):
         labels = set(re.findall(r"(\w+)\s*(?:=|!)", found["labels"]))
-        assert labels <= known[found["metric"]], where
+        assert labels - SCRAPED <= known[found["metric"]], where
     grouped = {label.strip() for found in GROUPED.finditer(query) for label in found["labels"].split(",")}
     everywhere = set.intersection(*(known[metric] for metric in metrics))
     assert grouped - SCRAPED <= everywhere, where
 
 
 def test_every_alert_says_what_happens_and_what_to_do() -> None:
-    [found] = of_kind(rendered("production", "prometheus"), "PrometheusRule")
-    rules: list[dict[str, Any]] = [rule for group in found["spec"]["groups"] for rule in group["rules"]]
+    found = of_kind(rendered("production", EVERYTHING), "PrometheusRule")
+    rules: list[dict[str, Any]] = [rule for one in found for group in one["spec"]["groups"] for rule in group["rules"]]
     assert len({rule["alert"] for rule in rules}) == len(rules) > 10
     for rule in rules:
         assert rule["labels"]["severity"] in {"info", "warning", "critical"}
@@ -85,11 +87,11 @@ def test_every_alert_says_what_happens_and_what_to_do() -> None:
         assert shown <= grouped, rule["alert"]
 
 
-def test_every_metrics_service_is_scraped_at_a_port_it_has() -> None:
-    objects = rendered("production", "prometheus")
-    monitors = of_kind(objects, "ServiceMonitor")
+def test_every_process_is_scraped_at_a_port_it_has() -> None:
+    objects = rendered("production", EVERYTHING)
     services = of_kind(objects, "Service")
-    for monitor in monitors:
+    scraped = []
+    for monitor in of_kind(objects, "ServiceMonitor"):
         [service] = [
             found for found in services
             if found["metadata"].get("labels", {}).get("app") == monitor["spec"]["selector"]["matchLabels"]["app"]
@@ -97,7 +99,28 @@ def test_every_metrics_service_is_scraped_at_a_port_it_has() -> None:
         assert {end["port"] for end in monitor["spec"]["endpoints"]} <= {
             port.get("name") for port in service["spec"]["ports"]
         }
-    assert len(monitors) == 3
+        scraped.append(service["spec"]["selector"])
+    pods = [found["spec"]["selector"]["matchLabels"] for found in of_kind(objects, "Deployment")]
+    assert sorted(map(str, scraped)) == sorted(map(str, pods))
+
+
+def test_every_process_that_elects_is_missed_when_none_leads() -> None:
+    missed = {found["lease"] for _, query in alerts() for found in LEADERS.finditer(query)}
+    pods = deployments(rendered("production", EVERYTHING))
+    assert missed == {LEASES[name] for name in pods if name in LEASES}
+    assert len(missed) == 4
+
+
+def test_an_alert_about_a_process_comes_with_the_process_only() -> None:
+    [found] = of_kind(rendered("production", "prometheus"), "PrometheusRule")
+    assert found["metadata"]["name"] == "volcano"  # else one that isn't installed would be missed for ever
+
+
+def test_processes_with_the_same_metrics_can_be_looked_at_one_by_one() -> None:
+    """The fast path has the scheduler's names; a sum over both says nothing of either."""
+    queries = [query for where, query in panels() if where.startswith("volcano-scheduler: ") and "Leaders" not in where]
+    assert len(queries) > 10
+    assert [query for query in queries if query.count("volcano_") != query.count('pod=~"$pod"')] == []
 
 
 def test_dashboards_can_be_told_apart() -> None:

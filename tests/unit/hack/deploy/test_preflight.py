@@ -21,6 +21,18 @@ def test_an_old_cluster_stops_us_and_a_new_one_is_told(minor: str, is_blocking: 
     assert [finding.is_blocking for finding in preflight.version(server(minor))] == is_blocking
 
 
+def test_what_is_being_deleted_is_told_with_what_holds_it() -> None:
+    here = {"kind": "Namespace", "apiVersion": "v1", "metadata": {"name": "stays"}}
+    going = {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {
+        "name": "a", "namespace": "home", "deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["x/y"],
+    }}  # fmt: skip
+    [finding] = preflight.leaving([here, going])
+    assert (finding.check, finding.is_blocking) == (Check.LEAVING, True)
+    assert finding.message.startswith(
+        "ConfigMap home/a is being deleted since 2026-01-01T00:00:00Z, held by x/y: wait until it is gone"
+    )
+
+
 def crd(*versions: dict[str, Any], stored: tuple[str, ...] = ("v1",), scope: str = "Namespaced") -> dict[str, Any]:
     return {
         "kind": "CustomResourceDefinition",

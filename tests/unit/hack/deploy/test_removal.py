@@ -7,6 +7,7 @@ import pytest
 from hack.deploy import pruning, removal
 from hack.deploy.errors import DeployError
 from tests.unit.hack.deploy.fakes import Recorder, made
+from tests.unit.hack.deploy.rendered import LEASES
 
 HOOK = made("ValidatingWebhookConfiguration", version="admissionregistration.k8s.io/v1")
 ALL = [
@@ -27,8 +28,7 @@ def test_what_the_processes_made_goes_too() -> None:
     removal.undeploy(kubectl, ALL, lambda _: None)
     assert kubectl.commands[-1] == (
         "delete", "--ignore-not-found", "--namespace=volcano-system", "secret/volcano-admission-secret",
-        "lease/volcano", "lease/vc-controller-manager", "lease/vc-hypernode-controller-manager",
-        "lease/agent-scheduler",
+        *(f"lease/{name}" for name in LEASES.values()),
     )  # fmt: skip
 
 
@@ -62,7 +62,10 @@ def test_kinds_go_only_when_it_is_confirmed_and_the_question_says_what_goes() ->
         made("CustomResourceDefinition", f"{plural}.{group}", spec={"group": group, "names": {"kind": kind}})
         for group, plural, kind in (("batch.volcano.sh", "jobs", "Job"), ("scheduling.volcano.sh", "queues", "Queue"))
     ])  # fmt: skip
-    with pytest.raises(DeployError, match=r"deletes 2 CRDs and with them 3 jobs\.batch\.volcano\.sh, .*CONFIRM=yes"):
+    with pytest.raises(
+        DeployError,
+        match=r"deletes 2 CRDs and with them 3 jobs\.batch\.volcano\.sh, .* of context here: say CONFIRM=yes",
+    ):
         removal.undeploy_crds(kubectl, lambda _: None, confirmed=False)
     assert not [command for command in kubectl.commands if command[0] == "delete"]
     removal.undeploy_crds(kubectl, lambda _: None, confirmed=True)

@@ -1,13 +1,15 @@
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hack.deploy import rendering
 from hack.deploy.errors import DeployError
 from hack.deploy.kubectl import Object, dump, kustomize, load
-from tests.unit.hack.deploy.rendered import deployments, rendered
+from tests.unit.hack.deploy.rendered import deployments, of_kind, rendered
 
 
 @pytest.mark.parametrize(
@@ -85,3 +87,38 @@ def test_production_holds_all_that_dev_holds() -> None:
 def test_a_feature_that_the_overlay_has_already_is_no_mistake() -> None:
     features = ["network-policy", "high-availability", "network-policy"]
     assert rendering.render("production", features) == list(rendered("production"))
+
+
+@pytest.mark.parametrize(
+    ("fields", "features"),
+    [
+        ({"resources": ["../../default"], "components": ["../../components/high-availability"]}, ["hypernode"]),
+        ({"resources": ["../../default"], "components": ["../../components/hypernode"]}, ["high-availability"]),
+        ({"resources": ["../staging"]}, ["hypernode"]),
+        ({"resources": ["../staging"]}, ["hypernode", "high-availability"]),
+        (
+            {
+                "resources": ["../../default"],
+                "components": [
+                    "../../components/high-availability",
+                    "../../components/hypernode",
+                    "../../components/hypernode/high-availability",
+                ],
+            },
+            [],
+        ),
+    ],
+)
+def test_a_feature_holds_for_processes_of_other_features_however_both_were_named(
+    fields: dict[str, Any], features: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = Path(shutil.copytree(rendering.CONFIG, tmp_path / "config"))
+    kustomization = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", **fields}
+    (config / "overlays" / "own").mkdir()
+    (config / "overlays" / "own" / "kustomization.yaml").write_text(dump([kustomization]))
+    monkeypatch.setattr(rendering, "CONFIG", config)
+    found = rendering.render("own", features)
+    replicas = {one["metadata"]["name"]: one["spec"]["replicas"] for one in of_kind(found, "Deployment")}
+    assert set(replicas.values()) == {2}
+    assert {one["metadata"]["name"] for one in of_kind(found, "PodDisruptionBudget")} == set(replicas)
+    assert "volcano-hypernode-controller" in replicas
