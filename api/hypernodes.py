@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from generated.topology.v1alpha1 import HyperNode, MemberSelector, MemberSpec, MemberType
 from runtime.patterns import PatternError, PatternSet, check
@@ -162,20 +163,19 @@ def build_tree(hypernodes: Sequence[HyperNode]) -> HyperNodeTree:
     A claim that would close a circle, or give a second parent, is left out and becomes the claimant's error.
     """
     existing = {each.metadata.name: each for each in hypernodes}
-    parents: dict[str, str] = {}
+    links = _Links()
     children: dict[str, list[str]] = {}
     errors: dict[str, str] = {}
     for name, hypernode in existing.items():
         for child in child_names(hypernode):
             if child not in existing:
                 continue  # takes its place once it exists
-            if error := _objection(child, name, parents):
+            if error := links.add(child, name):
                 errors.setdefault(name, error)
                 continue
-            parents[child] = name
             children.setdefault(name, []).append(child)
     return HyperNodeTree(
-        parents=parents,
+        parents=links.parents,
         children={name: tuple(held) for name, held in children.items()},
         tiers={name: each.spec.tier for name, each in existing.items()},
         tier_names={each.spec.tier_name: each.spec.tier for each in existing.values() if each.spec.tier_name},
@@ -213,17 +213,45 @@ def _exact_name(member: MemberSpec) -> str:
     return member.selector.exact_match.name if member.selector.exact_match is not None else ""
 
 
-def _objection(child: str, parent: str, parents: Mapping[str, str]) -> str:
-    """Why `child` can't hang below `parent`; empty when it can."""
-    chain = [parent]
-    while chain[-1] in parents:
-        chain.append(parents[chain[-1]])
-    if child in chain:
-        return (
-            f"cyclic dependency detected: HyperNode {child} is already in the ancestor chain "
-            f"[{' '.join(sorted(chain))}]"
-        )
-    held = parents.get(child)
-    if held is not None:
-        return f"HyperNode {child} already has a parent {held}, and cannot set another parent {parent}"
-    return ""
+_SHOWN: Final = 32
+"""HyperNodes of a chain that a message names; no real fabric has so many tiers."""
+
+
+class _Links:
+    """The links of a tree in the making, each of which is judged in about the same time, however deep the tree is."""
+
+    def __init__(self) -> None:
+        self.parents: dict[str, str] = {}
+        self._above: dict[str, str] = {}
+        """Some ancestor of each HyperNode that has one: the way to the top grows shorter each time it is walked."""
+
+    def add(self, child: str, parent: str) -> str:
+        """Hang `child` below `parent`. Why it can't be, and wasn't done; empty when it was."""
+        held = self.parents.get(child)
+        chain = self._chain(parent)
+        if child in chain or (held is None and self._top(parent) == child):
+            return f"cyclic dependency detected: HyperNode {child} is already in the ancestor chain [{_told(chain)}]"
+        if held is not None:
+            return f"HyperNode {child} already has a parent {held}, and cannot set another parent {parent}"
+        self.parents[child] = self._above[child] = parent
+        return ""
+
+    def _chain(self, name: str) -> list[str]:
+        """A HyperNode and those above it, upwards: one more than is shown at most."""
+        chain = [name]
+        while chain[-1] in self.parents and len(chain) <= _SHOWN:
+            chain.append(self.parents[chain[-1]])
+        return chain
+
+    def _top(self, name: str) -> str:
+        """The HyperNode at the top of the tree that this one is in."""
+        way = []
+        while name in self._above:
+            way.append(name)
+            name = self._above[name]
+        self._above.update(dict.fromkeys(way, name))
+        return name
+
+
+def _told(chain: Sequence[str]) -> str:
+    return " ".join(sorted(chain[:_SHOWN])) + (" ..." if len(chain) > _SHOWN else "")

@@ -10,17 +10,15 @@ from collections.abc import Iterable, Mapping
 
 from api.jobs import task_min_available, total_min_available
 from api.quota import template_usage
-from api.resources import Amounts, add, scale
+from api.resources import Amounts, scale, total_of
 from generated.batch.v1alpha1 import JobSpec, TaskSpec
 
 
 def min_resources(spec: JobSpec, priorities: Mapping[str, int]) -> Amounts:
     """Resources of the job's first `minAvailable` pods. Raises QuantityError."""
-    total: Amounts = {}
-    for task, pods in _first_pods(spec, priorities):
-        if pods:
-            total = add(total, scale(template_usage(task.template.spec), pods))
-    return total
+    return total_of(
+        scale(template_usage(task.template.spec), pods) for task, pods in _first_pods(spec, priorities) if pods
+    )
 
 
 def _first_pods(spec: JobSpec, priorities: Mapping[str, int]) -> Iterable[tuple[TaskSpec, int]]:

@@ -8,7 +8,7 @@ everything else.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Final, Literal
 
@@ -64,8 +64,15 @@ def raw(held: Mapping[str, Quantity]) -> dict[str, Raw]:
 def add(left: Mapping[str, Quantity], right: Mapping[str, Quantity]) -> Amounts:
     """Sum by name."""
     total = dict(left)
-    for name, amount in right.items():
-        total[name] = total[name] + amount if name in total else amount
+    _put(total, right)
+    return total
+
+
+def total_of(parts: Iterable[Mapping[str, Quantity]]) -> Amounts:
+    """Sum of any number of parts by name, in time that grows with what they hold."""
+    total: Amounts = {}
+    for part in parts:
+        _put(total, part)
     return total
 
 
@@ -210,21 +217,33 @@ def _total_limits(spec: PodSpec, pick: _Picker, *, pod_level: bool) -> Amounts:
 
 
 def _effective(spec: PodSpec, pick: _Picker) -> Amounts:
-    """The larger of what runs in the end and of each step on the way there."""
-    running: Amounts = {}
-    for container in spec.containers:
-        running = add(running, pick(container))
+    """
+    The larger of what runs in the end and of each step on the way there. Linear in what the containers name.
+
+    A step is the sum of the sidecars so far and of the init container that runs beside them. What it doesn't name
+    itself stands in `peak` already, since the sidecar that named it was a step of its own.
+    """
+    running = total_of(pick(container) for container in spec.containers)
     sidecars: Amounts = {}
     peak: Amounts = {}
     for container in spec.init_containers:
         own = pick(container)
         if container.restart_policy == _SIDECAR:
-            running = add(running, own)
-            sidecars = step = add(sidecars, own)
+            _put(running, own)
+            _put(sidecars, own)
+            step = {name: sidecars[name] for name in own}
         else:
-            step = add(own, sidecars)
-        peak = maximum(peak, step)
+            step = {name: amount + sidecars[name] if name in sidecars else amount for name, amount in own.items()}
+        for name, amount in step.items():
+            if name not in peak or amount > peak[name]:
+                peak[name] = amount
     return maximum(running, peak)
+
+
+def _put(total: Amounts, more: Mapping[str, Quantity]) -> None:
+    """`add` in place, for sums of many parts."""
+    for name, amount in more.items():
+        total[name] = total[name] + amount if name in total else amount
 
 
 def _pod_level(given: RawList) -> Amounts:

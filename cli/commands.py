@@ -48,9 +48,13 @@ class Command:
         children: Sequence[Command] = (),
         hidden: bool = False,
         takes_words: str = "",
+        reads_words: bool = False,
         shows_text: bool = True,
     ) -> None:
-        """`takes_words` is shown behind the name in help; `shows_text` tells whether help begins with the text."""
+        """
+        `takes_words` is shown behind the name in help; `reads_words` tells whether words that are no flags count at all,
+        and `shows_text` whether help begins with the text.
+        """
         self.name = name
         self.text = text
         self.target = run
@@ -58,6 +62,7 @@ class Command:
         self.children = tuple(sorted(children, key=lambda child: child.name))
         self.hidden = hidden
         self.takes_words = takes_words
+        self.reads_words = reads_words
         self.shows_text = shows_text
         self.parent: Command | None = None
         for child in self.children:

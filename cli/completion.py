@@ -1,22 +1,18 @@
 """
-Completion scripts for shells, and the hidden command that they ask.
+Completion scripts for shells.
 
-The scripts are thin: they hand the words of the line to `vcctl __complete` and show what it prints, so that they never
-grow stale. Names of objects are asked from the server, briefly, and a server that doesn't answer completes nothing.
+The scripts are thin: they hand the words of the line to `vcctl __complete` and show what it prints (`cli.candidates`), so
+that they never grow stale.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from cli import fields, phases
-from cli.commands import Command, find, global_flags
+from cli.candidates import SHELLS
 from cli.context import Context
-from cli.errors import CommandError, UsageError
-from cli.flags import BOOL, Flag
+from cli.errors import CommandError
 from cli.program import ASKING
-
-SHELLS = ("bash", "zsh", "fish", "powershell")
 
 _BASH = """# completion of {program} for bash: source <({program} completion bash)
 _{program}_complete() {{
@@ -52,10 +48,6 @@ Register-ArgumentCompleter -Native -CommandName {program} -ScriptBlock {{
 }}
 """
 _SCRIPTS = dict(zip(SHELLS, (_BASH, _ZSH, _FISH, _POWERSHELL), strict=True))
-_WORDS = {"output": ("json", "name", "wide", "yaml"), "format": ("json", "yaml"), "action": ("close", "open", "update")}
-_PHASES = {"jobflow": phases.JOB_FLOW, "pod": phases.POD, "podgroup": phases.POD_GROUP}
-_NAMED = {"job": "JOBS", "jobflow": "JOB_FLOWS", "jobtemplate": "JOB_TEMPLATES", "queue": "QUEUES"}
-_NAMED |= {"cronjob": "CRON_JOBS", "podgroup": "POD_GROUPS"}
 
 
 def run(context: Context) -> None:
@@ -69,58 +61,3 @@ def script(program: str, words: Sequence[str]) -> str:
         given = f'"{" ".join(words)}"' if words else "none"
         raise CommandError(f"completion: which shell? {given} given, there are {', '.join(SHELLS)}")
     return _SCRIPTS[words[0]].format(program=program, asking=ASKING)
-
-
-def candidates(root: Command, words: Sequence[str], context: Context) -> list[str]:
-    """Commands, flags or values that begin as the last word does."""
-    *before, last = words or ("",)
-    try:
-        command, rest = find(root, before)
-    except UsageError:
-        return []
-    flags = (*command.flags(), *global_flags())
-    waiting = _waiting_flag(flags, rest)
-    if waiting is not None:
-        return _beginning(_values(command, waiting, context), last)
-    if last.startswith("-"):
-        return _beginning((f"--{flag.name}" for flag in flags), last)
-    return _beginning((child.name for child in command.children if not child.name.startswith("_")), last)
-
-
-def _waiting_flag(flags: Iterable[Flag], words: Sequence[str]) -> Flag | None:
-    """The flag whose value comes next, if any."""
-    if not words or not words[-1].startswith("-") or "=" in words[-1]:
-        return None
-    named = (flag for flag in flags if words[-1] in (f"--{flag.name}", f"-{flag.short}"))
-    found = next(named, None)
-    return found if found is not None and found.kind != BOOL else None
-
-
-def _values(command: Command, flag: Flag, context: Context) -> list[str]:
-    if flag.name in _WORDS:
-        return list(_WORDS[flag.name])
-    group = command.parent.name if command.parent else ""
-    if flag.name == "phase":
-        return list(_PHASES.get(group, phases.JOB))
-    if flag.name == "name" and group in _NAMED:
-        return _names(_NAMED[group], context)
-    if flag.name == "queue":
-        return _names("QUEUES", context)
-    return []
-
-
-def _names(kind: str, context: Context) -> list[str]:
-    """Names of objects in the namespace; none when the server can't be asked."""
-    from cli import kinds  # noqa: PLC0415  # commands and flags are completed without the client
-    from runtime.errors import ApiError, ConfigError, ConnectionFailed, DecodeError  # noqa: PLC0415  # as above
-
-    try:
-        resource = getattr(kinds, kind)
-        page = context.client.list_page(resource, "default" if resource.namespaced else None)
-    except (ApiError, ConfigError, ConnectionFailed, DecodeError):
-        return []
-    return [fields.name(obj) for obj in page.items]
-
-
-def _beginning(words: Iterable[str], start: str) -> list[str]:
-    return sorted(word for word in words if word.startswith(start))

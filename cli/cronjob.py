@@ -10,7 +10,7 @@ from cli.context import Context
 from cli.errors import CommandError
 from cli.kinds import CRON_JOBS, JOBS, Object
 from cli.listing import Listing, show_one
-from cli.requesting import create_object, get_object
+from cli.requesting import create_object, get_object, reference_to
 from cli.tables import Row, Table, widest
 from runtime.patches import MergePatch
 
@@ -49,14 +49,9 @@ def trigger(context: Context) -> None:
     """Start one run now, whatever the schedule says and whether or not the CronJob is suspended."""
     cron_job = _target(context, "trigger")
     template = fields.mapping(cron_job, "spec", "jobTemplate")
-    metadata = fields.mapping(cron_job, "metadata")
-    run_name = f"{names.cron_job_run_name(metadata['name'], int(context.clock()), to_the_second=True)}-{MANUAL}"
-    owner = {
-        "apiVersion": CRON_JOBS.api_version,
-        "kind": CRON_JOBS.kind,
-        "name": metadata["name"],
-        "uid": metadata["uid"],
-    }
+    name = fields.name(cron_job)
+    run_name = f"{names.cron_job_run_name(name, int(context.clock()), to_the_second=True)}-{MANUAL}"
+    owner = reference_to(CRON_JOBS, cron_job)
     job: Object = {
         "metadata": {
             "name": run_name,
@@ -71,7 +66,7 @@ def trigger(context: Context) -> None:
     if wanted := output.output_format(context):
         output.print_object(context, JOBS, stored, wanted if wanted != output.WIDE else output.YAML)
     else:
-        context.print(f"trigger cronjob {metadata['name']} successfully: job {fields.name(stored)}")
+        context.print(f"trigger cronjob {name} successfully: job {fields.name(stored)}")
 
 
 def delete(context: Context) -> None:

@@ -21,13 +21,20 @@ _DIRECTIVE = re.compile(r"\A(?:\s*(?:#[^\n]*)?\n)*(?:%[^\n]*\n)+")
 
 def read_text(path: str, *, stdin: TextIO | None = None) -> str:
     """The text of a file, or of standard input for `-`. Raises OSError, and CommandError when it is no UTF-8."""
-    if path == STDIN:
-        return (stdin or sys.stdin).read()
     try:
+        if path == STDIN:
+            return _read_stdin(stdin or sys.stdin)
         with open(path, encoding="utf-8") as file:  # noqa: PTH123  # Path makes a folder of an empty name
             return file.read()
     except UnicodeDecodeError as error:
-        raise CommandError(f"{path}: not UTF-8 at byte {error.start}") from error
+        where = "standard input" if path == STDIN else path
+        raise CommandError(f"{where}: not UTF-8 at byte {error.start}") from error
+
+
+def _read_stdin(stdin: TextIO) -> str:
+    """Whatever the locale says, and even where it would pass over what it can't read: files are UTF-8."""
+    raw = getattr(stdin, "buffer", None)
+    return raw.read().decode() if raw is not None else stdin.read()
 
 
 def split(text: str) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from api import names
 from cli import fields
@@ -29,6 +30,18 @@ def server_lines(context: Context) -> Iterator[str]:
         yield f"Components: none in namespace {names.DEFAULT_NAMESPACE}"
     for deployment in deployments:
         yield f"Component {fields.name(deployment)}: {', '.join(images(deployment))}"
+
+
+def server_facts(context: Context) -> dict[str, Any]:
+    """The same for programs. Raises what the client raises."""
+    found = context.client.server_version()
+    server = {"version": found.git_version, "platform": found.platform}
+    try:
+        deployments = components(context, names.DEFAULT_NAMESPACE)
+    except ApiError as error:
+        return {"serverVersion": server, "componentsError": str(error)}
+    listed = [{"name": fields.name(deployment), "images": images(deployment)} for deployment in deployments]
+    return {"serverVersion": server, "components": listed}
 
 
 def components(context: Context, namespace: str) -> list[Object]:

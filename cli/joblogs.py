@@ -39,7 +39,8 @@ def _pods(context: Context, job: str) -> list[Object]:
     labels = f"{names.JOB_NAME_KEY}={job}"
     if task := context.flags.text("task"):
         labels += f",{names.TASK_SPEC_KEY}={task}"
-    pods, _ = list_objects(context, PODS, context.namespace, labels=labels)
+    listed, _ = list_objects(context, PODS, context.namespace, labels=labels)
+    pods = [pod for pod in listed if fields.name(pod)]
     if not pods:
         of_task = f" of task {task}" if task else ""
         raise CommandError(f"job {job} has no pods{of_task} in namespace {context.namespace}")
@@ -52,7 +53,7 @@ def _print(context: Context, pod: Object, prefix: str) -> None:
         context.stay()
     request = Request(
         method="GET",
-        path=PODS.path(fields.namespace(pod), fields.name(pod), "log"),
+        path=PODS.path(context.namespace, fields.name(pod), "log"),
         query=_query(context, pod),
         priority=Priority.READ,
         repeatable=True,

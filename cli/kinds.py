@@ -32,9 +32,25 @@ NUMATOPOLOGIES = _kind("nodeinfo.volcano.sh", "v1alpha1", "Numatopology", "numat
 PODS = _kind("", "v1", "Pod", "pods")
 NODES = _kind("", "v1", "Node", "nodes", namespaced=False)
 EVENTS = _kind("", "v1", "Event", "events")
+NAMESPACES = _kind("", "v1", "Namespace", "namespaces", namespaced=False)
 CONFIG_MAPS = _kind("", "v1", "ConfigMap", "configmaps")
 PRIORITY_CLASSES = _kind("scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses", namespaced=False)
 DEPLOYMENTS = _kind("apps", "v1", "Deployment", "deployments")
+LEASES = _kind("coordination.k8s.io", "v1", "Lease", "leases")
+MUTATING_WEBHOOKS = _kind(
+    "admissionregistration.k8s.io",
+    "v1",
+    "MutatingWebhookConfiguration",
+    "mutatingwebhookconfigurations",
+    namespaced=False,
+)
+VALIDATING_WEBHOOKS = _kind(
+    "admissionregistration.k8s.io",
+    "v1",
+    "ValidatingWebhookConfiguration",
+    "validatingwebhookconfigurations",
+    namespaced=False,
+)
 
 ALL = (
     JOBS,
@@ -50,7 +66,11 @@ ALL = (
     PODS,
     NODES,
     EVENTS,
+    NAMESPACES,
     CONFIG_MAPS,
     PRIORITY_CLASSES,
     DEPLOYMENTS,
+    LEASES,
+    MUTATING_WEBHOOKS,
+    VALIDATING_WEBHOOKS,
 )

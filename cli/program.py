@@ -61,7 +61,18 @@ def run(
         out.write(helptext.render(command, everything=everything))
         return 0
     context = Context(command, flags, out=out, err=err, environ=environ, failures=failures, **extras)
+    _warn_of_words(context)
     return _carry_out(context)
+
+
+def _warn_of_words(context: Context) -> None:
+    """Words that mean nothing change nothing, as ever, but who writes them means something by them."""
+    words = [word for word in context.flags.words if word]
+    if not words or context.command.reads_words:
+        return
+    nameless = any(flag.name == "name" for flag in context.command.own_flags) and not context.flags.is_given("name")
+    advice = f"; did you mean --name {words[0]}?" if nameless else ""
+    context.hint(f"warning: ignored: {' '.join(words)}: this command takes flags only{advice}")
 
 
 def _check_encoding(words: Sequence[str]) -> None:
@@ -77,14 +88,14 @@ def _completing(root: Command) -> tuple[str, ...]:
 
 def _complete(root: Command, words: Sequence[str], *, out: TextIO, err: TextIO, **extras: Any) -> int:
     """Answer a shell: its words are no command line, so nothing in them is an error."""
-    from cli import completion  # noqa: PLC0415  # only shells ask
+    from cli import candidates, completion  # noqa: PLC0415  # only shells ask
 
     context = Context(root, Flags({}), out=out, err=err, **extras)
     try:
         if words[0] == COMPLETION:
             out.write(completion.script(root.name, words[1:]))
         else:
-            context.print_lines(completion.candidates(root, words[1:], context))
+            context.print_lines(candidates.candidates(root, words[1:], context))
     except CommandError as error:
         err.write(f"Error: {error}\n")
         return UNREADABLE

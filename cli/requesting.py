@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from cli import fields
 from cli.errors import CommandError
 from cli.kinds import COMMANDS, Kind, Object
 from runtime import requests
@@ -28,8 +29,10 @@ def list_objects(
 
 
 def get_object(context: Context, kind: Kind, name: str, namespace: str | None = None) -> Object:
-    """One object. Raises NotFound."""
-    return context.client.get(kind, name, namespace)
+    """One object, with the name and namespace that it was asked for by if it doesn't tell its own. Raises NotFound."""
+    obj = context.client.get(kind, name, namespace)
+    asked = {"name": name, "namespace": namespace} if kind.namespaced else {"name": name}
+    return {**obj, "metadata": {**asked, **fields.mapping(obj, "metadata")}}
 
 
 def create_object(
@@ -56,16 +59,8 @@ def order(context: Context, kind: Kind, target: Object, action: str, namespace: 
 
     Whether the Command's body names its namespace too is as the original tool has it for each kind. Raises ApiError.
     """
-    metadata = target["metadata"]
-    reference = {
-        "apiVersion": kind.api_version,
-        "kind": kind.kind,
-        "name": metadata["name"],
-        "uid": metadata["uid"],
-        "controller": True,
-        "blockOwnerDeletion": True,
-    }
-    head = {"generateName": f"{metadata['name']}-{action.lower()}-", "ownerReferences": [reference]}
+    reference = {**reference_to(kind, target), "controller": True, "blockOwnerDeletion": True}
+    head = {"generateName": f"{fields.name(target)}-{action.lower()}-", "ownerReferences": [reference]}
     if in_body:
         head["namespace"] = namespace
     try:
@@ -73,3 +68,11 @@ def order(context: Context, kind: Kind, target: Object, action: str, namespace: 
     except Forbidden as error:
         missing = f"create {COMMANDS.qualified_name} in namespace {namespace}"
         raise CommandError(f"{error} (missing permission: {missing})") from error
+
+
+def reference_to(kind: Kind, owner: Object) -> Object:
+    """How what belongs to an object names it. Raises CommandError for one without identity."""
+    uid = fields.text(owner, "metadata", "uid")
+    if not uid:
+        raise CommandError(f"{kind.kind} {fields.name(owner)}: the server's answer has no metadata.uid")
+    return {"apiVersion": kind.api_version, "kind": kind.kind, "name": fields.name(owner), "uid": uid}

@@ -2,7 +2,7 @@
 `vcctl support dump`: an archive with what a bug report needs.
 
 Secrets are never asked for. What may still hold one is cut out: values of variables, last-applied configurations, and
-fields of configurations whose name speaks of a password, a token or a key.
+fields of configurations and lines of logs whose name speaks of a password, a token or a key.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
 from api import names
-from cli import fields
+from cli import fields, supportlogs
 from cli.context import Context
 from cli.errors import CommandError
 from cli.installation import components, server_lines
@@ -27,6 +27,8 @@ from cli.kinds import (
     JOB_FLOWS,
     JOB_TEMPLATES,
     JOBS,
+    LEASES,
+    MUTATING_WEBHOOKS,
     NODE_SHARDS,
     NODES,
     NUMATOPOLOGIES,
@@ -34,12 +36,14 @@ from cli.kinds import (
     PODS,
     PRIORITY_CLASSES,
     QUEUES,
+    VALIDATING_WEBHOOKS,
     Kind,
     Object,
 )
 from cli.output import to_json, to_yaml, typed
 from cli.redacting import redacted
 from cli.requesting import list_objects
+from cli.supportlogs import Part
 from runtime import version
 from runtime.errors import ApiError, ConnectionFailed, DecodeError
 
@@ -53,7 +57,6 @@ _METRICS = (
     ("scheduler", names.Service.SCHEDULER, 8080),
     ("controllers", "volcano-controllers-service", 8081),
 )
-Part = tuple[str, Callable[[], str]]
 
 
 def dump(context: Context) -> None:
@@ -79,10 +82,15 @@ def _parts(context: Context) -> Iterator[Part]:
     yield "versions.txt", lambda: "".join(f"{line}\n" for line in (*version.current().lines(), *server_lines(context)))
     yield "config/deployments.yaml", lambda: _documents(_deployments(context, namespace))
     yield "config/configmaps.yaml", lambda: _documents(_objects(context, CONFIG_MAPS, namespace))
+    for kind in (MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS):
+        yield f"config/{kind.plural}.yaml", _webhooks(context, kind, namespace)
+    yield "system/leases.yaml", lambda: _documents(_objects(context, LEASES, namespace))
     yield "system/pods.yaml", lambda: _documents(_objects(context, PODS, namespace))
     yield "system/events.yaml", lambda: _documents(_objects(context, EVENTS, namespace))
     for component, service, port in _METRICS:
         yield f"metrics/{component}.txt", _scrape(context, f"/api/v1/namespaces/{namespace}/services/{service}:{port}")
+    if not context.flags.is_on("no-logs"):
+        yield from supportlogs.parts(context, namespace)
     if not context.flags.is_on("no-snapshot"):
         for kind in SNAPSHOT:
             yield f"snapshot/{kind.qualified_name}.json", _snapshot(context, kind)
@@ -107,6 +115,18 @@ def _objects(context: Context, kind: Kind, namespace: str | None) -> list[Object
 
 def _deployments(context: Context, namespace: str) -> list[Object]:
     return [redacted(typed(DEPLOYMENTS, obj)) for obj in components(context, namespace)]
+
+
+def _webhooks(context: Context, kind: Kind, namespace: str) -> Callable[[], str]:
+    """The configurations of one kind that lead to a service of the installation."""
+
+    def is_ours(obj: Object) -> bool:
+        hooks = fields.items(obj, "webhooks")
+        return fields.name(obj).startswith(names.WEBHOOK_CONFIGURATION_PREFIX) or any(
+            fields.text(hook, "clientConfig", "service", "namespace") == namespace for hook in hooks
+        )
+
+    return lambda: _documents([obj for obj in _objects(context, kind, None) if is_ours(obj)])
 
 
 def _documents(objects: list[Object]) -> str:

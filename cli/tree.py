@@ -25,7 +25,7 @@ def vcctl() -> Command:
             *groups,
             _podgroup(),
             _support(),
-            Command("help", "Help about any command", run="cli.helping:run", takes_words="[command]"),
+            Command("help", "Help about any command", run="cli.helping:run", takes_words="[command]", reads_words=True),
             Command(
                 "version",
                 "Print the version information",
@@ -33,6 +33,7 @@ def vcctl() -> Command:
                 flags=(
                     *_hidden_connection(),
                     Flag("server", "", BOOL, "also ask the API server and the components", hidden=True),
+                    Flag("output", "o", STRING, "output format: json or yaml", hidden=True),
                 ),
             ),
             Command(
@@ -40,6 +41,7 @@ def vcctl() -> Command:
                 "print a completion script for bash, zsh, fish or powershell",
                 run="cli.completion:run",
                 takes_words="SHELL",
+                reads_words=True,
                 hidden=True,
             ),
         ),
@@ -225,6 +227,7 @@ def _support() -> Command:
     flags = (
         Flag("output", "o", STRING, "archive to write, volcano-support-TIME.tar.gz when not given"),
         Flag("system-namespace", "", STRING, "namespace of the installation", "volcano-system"),
+        Flag("no-logs", "", BOOL, "leave out the logs of the installation"),
         Flag("no-snapshot", "", BOOL, "leave out the objects of the cluster"),
     )
     dump = _leaf("dump", "collect what a bug report needs, without secrets", "cli.support:dump", *flags)

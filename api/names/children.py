@@ -3,7 +3,8 @@ Names of the objects that controllers create, and of the keys inside them.
 
 Most names are deterministic, so that a repeated reconcile finds what an interrupted one has made. Nothing is cut: a
 name that is too long fails at the API server, and admission refuses it before. Labels are the exception
-(`fitting_label_value`), since nobody finds an object by a label that could not be written.
+(`fitting_label_value`), since nobody finds an object by a label that could not be written, and so are volumes of claims
+(`claim_volume_name`), which nobody looks for.
 """
 
 from __future__ import annotations
@@ -90,8 +91,8 @@ def claim_name(job: str, suffix: str) -> str:
 
 
 def claim_volume_name(job: str, suffix: str) -> str:
-    """Pod volume of a claim; `suffix` is random as in `claim_name`."""
-    return f"{job}-{suffix}"
+    """Pod volume of a claim; `suffix` is random as in `claim_name`. A DNS label, whatever the job is called."""
+    return f"{job.replace('.', '-')[: LABEL_VALUE_LENGTH - 1 - len(suffix)]}-{suffix}"
 
 
 def plugin_marker(plugin: str) -> str:

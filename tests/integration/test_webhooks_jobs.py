@@ -162,6 +162,70 @@ def test_a_job_gets_its_defaults_and_a_bad_one_hears_why(start: Callable[..., Ma
     assert manager.plane.api.merge(place, {"metadata": {"labels": {"a": "b"}}})["metadata"]["labels"] == {"a": "b"}
 
 
+def reacting(*policies: Json) -> Json:
+    return {"tasks": [task()], "policies": list(policies)}
+
+
+LOOKED_FOR: list[tuple[Json, tuple[str, ...]]] = [
+    ({"tasks": [task("a"), task("a")]}, ("duplicated task name",)),
+    ({"tasks": [task()], "minAvailable": -1}, ("spec.minAvailable", "should be greater than or equal to 0")),
+    ({"tasks": [task()], "maxRetry": -1}, ("spec.maxRetry", "should be greater than or equal to 0")),
+    ({"tasks": [task()], "ttlSecondsAfterFinished": -1}, ("should be greater than or equal to 0",)),
+    ({"tasks": [task(replicas=-1)]}, ("replicas", "should be greater than or equal to 0")),
+    ({"tasks": [task(minAvailable=-1)]}, ("minAvailable", "should be greater than or equal to 0")),
+    ({"minAvailable": 1, "queue": "default"}, ("No task specified in job spec",)),
+    ({"tasks": [task(minAvailable=5)]}, ("'minAvailable' is greater than 'replicas' in task",)),
+    ({"tasks": [task()], "minAvailable": 5}, ("job 'minAvailable' should not be greater than total replicas",)),
+    ({"tasks": [task("Task-1")]}, ("spec.tasks[0].name",)),
+    (
+        reacting({"event": "PodFailed", "action": "AbortJob"}, {"event": "PodFailed", "action": "RestartJob"}),
+        ("duplicate",),
+    ),
+    (
+        reacting({"event": "PodFailed", "action": "AbortJob", "exitCode": 1}),
+        ("must not specify event and exitCode simultaneously",),
+    ),
+    (reacting({"action": "AbortJob"}), ("either event and exitCode should be specified",)),
+    (reacting({"event": "PodEvicted", "action": "InvalidAction"}), ("invalid policy action",)),
+    (reacting({"exitCode": 0, "action": "AbortJob"}), ("0 is not a valid error code",)),
+    (reacting(*[{"exitCode": 1, "action": "AbortJob"}] * 2), ("duplicate exitCode",)),
+    (
+        reacting({"event": "*", "action": "AbortJob"}, {"event": "PodFailed", "action": "RestartJob"}),
+        ("if there's * here, no other policy should be here",),
+    ),
+    (
+        {"tasks": [task()], "volumes": [{"mountPath": "/var", "volumeClaimName": name} for name in ("c", "d")]},
+        ("duplicated mountPath",),
+    ),
+    (
+        {"tasks": [task()], "volumes": [{"mountPath": "/var"}]},
+        ("either VolumeClaim or VolumeClaimName must be specified",),
+    ),
+]
+"""What Volcano's own tests send, and the parts of the answer for which they look (webhooks.md 12)."""
+
+
+def test_clients_find_the_words_that_they_look_for(start: Callable[..., Manager]) -> None:
+    manager = start()
+    for spec, words in LOOKED_FOR:
+        told = manager.refusal("Job", spec)
+        assert [word for word in words if word not in told] == [], told
+    manager.create("Job", {"tasks": [task("t" * 59)]})
+    place = f"/apis/batch.volcano.sh/v1alpha1/namespaces/{manager.namespace}/jobs/x"
+    for tasks, words in (
+        ([task("t" * 59, replicas=5)], ""),
+        ([task("t" * 59, replicas=11)], "create pod with name x-tttt"),
+        ([task("t" * 59), task("u")], "job updates may not add or remove tasks"),
+    ):
+        try:
+            manager.plane.api.merge(place, {"spec": {"tasks": tasks}})
+            told = ""
+        except ApiError as error:
+            told = error.status.message
+        assert bool(told) is bool(words), told
+        assert words in told
+
+
 def test_a_queue_that_was_made_a_moment_ago_takes_jobs(start: Callable[..., Manager]) -> None:
     manager = start()
     name = f"q{secrets.token_hex(3)}"

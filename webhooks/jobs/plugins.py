@@ -26,12 +26,22 @@ def unknown(spec: JobSpec) -> Iterator[str]:
 
 def warnings(spec: JobSpec) -> tuple[str, ...]:
     """
-    The arguments that plugins leave out.
+    The arguments that plugins leave out, and the task that one of them misses.
 
-    They are no reason to refuse a job: it runs without them, as it always did.
+    They are no reason to refuse a job: it runs without the arguments, and waits without the task, as it always did.
     """
     known = (_warning(name, arguments) for name, arguments in spec.plugins.items() if name in JOB_PLUGINS)
-    return tuple(filter(None, known))
+    return tuple(filter(None, (*known, _missing_head(spec))))
+
+
+def _missing_head(spec: JobSpec) -> str:
+    """That the ray plugin can make no pod, since the task is missing to which all others connect (#5658)."""
+    if JobPlugin.RAY not in spec.plugins:
+        return ""
+    head = pluginargs.parse(JobPlugin.RAY, spec.plugins[JobPlugin.RAY]).values["head"]
+    if any(task.name == head for task in spec.tasks):
+        return ""
+    return f"job plugin ray: there is no task {head}, without which no pod is made; --head names another task"
 
 
 @forgetful

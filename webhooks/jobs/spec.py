@@ -6,9 +6,9 @@ The parts of a message bring their own separators, so that they can be put toget
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from api import jobs
+from api import jobs, names
 from api.names import JobPlugin
 from generated.batch.v1alpha1 import JobSpec
 from webhooks import wellformed
@@ -30,7 +30,7 @@ def problems(name: str, spec: JobSpec, judge: TemplateJudge) -> Iterator[str]:
     """Parts of the message for a job of this name, empty ones among them."""
     yield topology.network_problem(spec.network_topology)
     yield from tasks.problems(name, spec, judge)
-    yield _name_problem(name, needs_service=JobPlugin.SVC in spec.plugins)
+    yield _name_problem(name, spec)
     if jobs.total_replicas(spec) < spec.min_available:
         yield " job 'minAvailable' should not be greater than total replicas in tasks;"
     if spec.policies:
@@ -41,9 +41,20 @@ def problems(name: str, spec: JobSpec, judge: TemplateJudge) -> Iterator[str]:
         yield volumes.problem(spec.volumes)
 
 
-def _name_problem(name: str, *, needs_service: bool) -> str:
-    faults = wellformed.qualified_name(name) or (wellformed.label_1035(name) if needs_service else ())
+def _name_problem(name: str, spec: JobSpec) -> str:
+    """What is wrong with the name, and with those that plugins make of it."""
+    faults: tuple[str, ...] = wellformed.qualified_name(name)
+    if not faults and JobPlugin.SVC in spec.plugins:
+        faults = wellformed.label_1035(names.svc_name(name))
+    if not faults and JobPlugin.RAY in spec.plugins:
+        faults = _of_child("service", names.ray_head_service_name(name), wellformed.label_1035)
+    if not faults and JobPlugin.SSH in spec.plugins:
+        faults = _of_child("volume", names.ssh_secret_name(name), wellformed.label)
     return f"create job with name {name} validate failed [{' '.join(faults)}]" if faults else ""
+
+
+def _of_child(kind: str, name: str, judge: Callable[[str], tuple[str, ...]]) -> tuple[str, ...]:
+    return tuple(f"{kind} {name}: {fault}" for fault in judge(name))
 
 
 def dependency_problem(spec: JobSpec) -> str:

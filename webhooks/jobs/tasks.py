@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from api import names
+from api import jobs, names
 from generated.batch.v1alpha1 import JobSpec, TaskSpec
 from webhooks import wellformed
 from webhooks.jobs import policies, topology
@@ -14,7 +14,7 @@ from webhooks.jobs.templates import TemplateJudge
 def problems(job: str, spec: JobSpec, judge: TemplateJudge) -> Iterator[str]:
     """What is wrong with each task in order."""
     if judge.knows_right(spec.tasks):  # as they were in another job, under whose name alone their pods go
-        yield from filter(None, (_name_problem(job, task) for task in spec.tasks))
+        yield from filter(None, (_name_problem(job, task.name, task.replicas) for task in spec.tasks))
         return
     is_right = True
     for problem in filter(None, _problems(job, spec.tasks, judge)):
@@ -34,7 +34,7 @@ def _problems(job: str, tasks: Sequence[TaskSpec], judge: TemplateJudge) -> Iter
         seen.add(task.name)
         if task.policies:
             yield policies.problems(task.policies, "spec.tasks.policies")
-        yield _name_problem(job, task)
+        yield _name_problem(job, task.name, task.replicas)
         if template := template_problem(task, index, judge):
             yield template
         elif task.topology_policy:
@@ -43,9 +43,25 @@ def _problems(job: str, tasks: Sequence[TaskSpec], judge: TemplateJudge) -> Iter
             yield topology.partition_problem(task, job)
 
 
-def _name_problem(job: str, task: TaskSpec) -> str:
-    """What is wrong with the name of its last pod, which is the longest."""
-    pod = names.pod_name(job, task.name, max(task.replicas - 1, 0))
+def growth_problem(job: str, old: Sequence[TaskSpec], new: Sequence[TaskSpec]) -> str:
+    """
+    Which task of this job has become so large that its last pod can't be made; empty when none has.
+
+    A task whose pods had bad names already isn't judged: other numbers don't make it worse.
+    """
+    for index, (before, after) in enumerate(zip(old, new, strict=False)):
+        if after.replicas <= before.replicas:
+            continue
+        name = jobs.task_name(after, index)
+        problem = _name_problem(job, name, after.replicas)
+        if problem and not _name_problem(job, name, before.replicas):
+            return problem
+    return ""
+
+
+def _name_problem(job: str, task: str, replicas: int) -> str:
+    """What is wrong with the name of a task's last pod, which is the longest."""
+    pod = names.pod_name(job, task, max(replicas - 1, 0))
     if wellformed.is_label(pod):
         return ""
     faults = wellformed.qualified_name(pod) or wellformed.subdomain(pod)

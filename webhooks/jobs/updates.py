@@ -13,7 +13,7 @@ from generated.core.v1 import PodTemplateSpec
 from webhooks.jobs import topology
 from webhooks.jobs.changes import first_change
 from webhooks.jobs.defaults import understood
-from webhooks.jobs.tasks import template_problem
+from webhooks.jobs.tasks import growth_problem, template_problem
 from webhooks.jobs.templates import TemplateJudge
 
 FIXED: Final = (
@@ -62,6 +62,7 @@ def _problems(new: Job, old: Job, judge: TemplateJudge, changes_templates: bool)
     changed = first_change(_fixed(before, may_change), _fixed(after, may_change), "spec")
     if changed:
         yield f"{FIXED}: {changed}"
+    yield growth_problem(new.metadata.name, old.spec.tasks, spec.tasks)
     if may_change:
         for index, task in enumerate(spec.tasks):
             yield template_problem(task, index, judge).strip()

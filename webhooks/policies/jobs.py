@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from api import names
 from api.jobs import USER_ACTIONS, USER_EVENTS
 from api.names import JOB_PLUGINS, JobPlugin
 from generated.batch.v1alpha1 import JOBS
@@ -21,6 +22,12 @@ _LEAST: Final = given("t.minAvailable", "0")
 _POD: Final = (
     f"object.metadata.name + '-' + {given('t.name', NOTHING)} + '-' + string({_REPLICAS} > 0 ? {_REPLICAS} - 1 : 0)"
 )
+_OLD_NAME, _OLD_REPLICAS = given("o.name", NOTHING), given("o.replicas", "0")
+_GROWN_POD: Final = f"object.metadata.name + '-' + {_OLD_NAME} + '-' + string({_REPLICAS} - 1)"
+_OLD_POD: Final = (
+    f"object.metadata.name + '-' + {_OLD_NAME} + '-' + string({_OLD_REPLICAS} > 0 ? {_OLD_REPLICAS} - 1 : 0)"
+)
+_LONGEST_RAY: Final = wellformed.LABEL_LENGTH - len(names.ray_head_service_name(""))
 _EVENTS: Final = f"({given('p.events', '[]')} + (has(p.event) && p.event != '' ? [p.event] : []))"
 _OTHER_EVENTS: Final = _EVENTS.replace("p.", "q.")
 _HAS_CODE: Final = "(has(p.exitCode) && dyn(p.exitCode) != null)"
@@ -113,7 +120,9 @@ _CREATE: Final = (
         on(
             "CREATE",
             f"size(object.metadata.name) <= {wellformed.LABEL_LENGTH} && (!({literal(JobPlugin.SVC)} in"
-            f" variables.plugins) || object.metadata.name.matches({literal(_LABEL_1035)}))",
+            f" variables.plugins) || object.metadata.name.matches({literal(_LABEL_1035)}))"
+            f" && (!({literal(JobPlugin.RAY)} in variables.plugins) || size(object.metadata.name) <= {_LONGEST_RAY})"
+            f" && (!({literal(JobPlugin.SSH)} in variables.plugins) || !object.metadata.name.contains('.'))",
         ),
         "create job with name validate failed",
         "'create job with name ' + object.metadata.name + ' validate failed'",
@@ -187,6 +196,15 @@ _UPDATE: Final = (
         "job 'minAvailable' must not be greater than total replicas",
     ),
     *updates.RULES,
+    Rule(
+        on(
+            "UPDATE",
+            f"variables.tasks.all(i, t, i >= size(variables.oldTasks) || [variables.oldTasks[i]].all(o, {_REPLICAS} <="
+            f" {_OLD_REPLICAS} || size({_GROWN_POD}) <= {wellformed.LABEL_LENGTH}"
+            f" || size({_OLD_POD}) > {wellformed.LABEL_LENGTH}))",
+        ),
+        f"create pod with name validate failed: with so many replicas it has more than {wellformed.LABEL_LENGTH} characters",
+    ),
 )
 POLICY: Final[Policy] = Policy(
     "job-validation-policy",

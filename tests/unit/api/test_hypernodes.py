@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from api import hypernodes
 from api.hypernodes import HyperNodeTree, MemberIndex, build_tree
 from generated.topology.v1alpha1 import HyperNode
+from tests.unit.api.effort import effort
 
 NODES = {
     "node1": {"zone": "east"},
@@ -201,6 +202,37 @@ def test_a_second_parent_is_refused_to_the_later_claimant() -> None:
 def test_a_circle_is_cut_at_the_claim_that_closes_it(several: list[HyperNode], errors: dict[str, str]) -> None:
     tree = build_tree(several)
     assert dict(tree.errors) == {name: f"cyclic dependency detected: {text}" for name, text in errors.items()}
+
+
+def ladder(size: int) -> list[HyperNode]:
+    """Each HyperNode above the next one, the topmost first, and each claiming the topmost as well."""
+    return [parent(f"h{step:04}", f"h{step + 1:04}", "h0000") for step in range(size)]
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_deep_tree_is_built_in_time_that_grows_with_its_size(order: int) -> None:
+    small, large = ladder(200)[::order], ladder(800)[::order]
+    assert effort(lambda: build_tree(large)) < 5 * effort(lambda: build_tree(small))
+
+
+def test_the_message_of_a_long_circle_names_its_beginning() -> None:
+    tree = build_tree(ladder(100))
+    assert len(tree.parents) == 99
+    assert set(tree.errors) == {f"h{step:04}" for step in range(100)}
+    shown = " ".join(f"h{step:04}" for step in range(68, 100))
+    assert tree.errors["h0099"] == (
+        f"cyclic dependency detected: HyperNode h0000 is already in the ancestor chain [{shown} ...]"
+    )
+
+
+def test_who_claims_a_child_of_a_far_relative_is_told_of_its_parent() -> None:
+    several = [parent(f"h{step:04}", f"h{step + 1:04}") for step in range(100)] + [hypernode("h0100")]
+    several.append(parent("other", "h0050"))
+    assert build_tree(several).errors == {
+        "other": "HyperNode h0050 already has a parent h0049, and cannot set another parent other"
+    }
+    far = build_tree([*several[:-2], parent("h0100", "h0050")])
+    assert far.errors == {"h0100": "HyperNode h0050 already has a parent h0049, and cannot set another parent h0100"}
 
 
 @given(

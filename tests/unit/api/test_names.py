@@ -65,6 +65,7 @@ def test_reasons_and_variables_are_single_words() -> None:
         (names.ray_head_service_name("job"), "job-head-svc"),
         (names.claim_name("job", "0123456789ab"), "job-pvc-0123456789ab"),
         (names.claim_volume_name("job", "0123456789ab"), "job-0123456789ab"),
+        (names.claim_volume_name(f"a.{'b' * 57}", "0123456789ab"), f"a-{'b' * 48}-0123456789ab"),
         (names.plugin_marker("svc"), "plugin-svc"),
         (names.volume_marker("data"), "volume-pvc-data"),
         (names.cron_job_run_name("c", 1704067260), "c-28401121"),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from api import resources
 from generated.core.v1 import Pod, PodSpec
 from runtime.quantity import Quantity, QuantityError, parse
+from tests.unit.api.effort import effort
 
 AMOUNTS = st.dictionaries(
     st.sampled_from(["cpu", "memory", "a.b/c", "pods"]), st.integers(-(10**15), 10**15).map(Quantity)
@@ -95,6 +96,44 @@ def test_requests_of_a_pod(spec: dict[str, Any], expected: dict[str, str]) -> No
     wanted = dict(sorted(expected.items()))
     assert shown(resources.pod_requests(pod_of(spec))) == wanted
     assert shown(resources.template_requests(msgspec.convert(spec, PodSpec))) == wanted
+
+
+_CONTAINERS = st.lists(
+    st.builds(
+        lambda sidecar, held: container(sidecar=sidecar, **held),
+        st.booleans(),
+        st.dictionaries(st.sampled_from(["cpu", "memory", "a.b/c", "pods"]), st.integers(-3, 9).map(str)),
+    ),
+    max_size=6,
+)
+
+
+@given(_CONTAINERS, _CONTAINERS)
+def test_requests_are_the_largest_of_all_steps(main: list[dict[str, Any]], init: list[dict[str, Any]]) -> None:
+    main = [{**each, "restartPolicy": ""} for each in main]
+    asked = {id(each): resources.amounts(each["resources"]["requests"]) for each in (*main, *init)}
+    steps: list[resources.Amounts] = []
+    sidecars: resources.Amounts = {}
+    for each in init:
+        steps.append(resources.add(sidecars, asked[id(each)]))
+        sidecars = steps[-1] if "restartPolicy" in each else sidecars
+    largest = sidecars
+    for each in main:
+        largest = resources.add(largest, asked[id(each)])
+    for step in steps:
+        largest = resources.maximum(largest, step)
+    assert resources.pod_requests(pod_of(spec_of(*main, init=tuple(init)))) == largest
+
+
+@pytest.mark.parametrize("sidecars", [True, False])
+def test_many_containers_with_resources_of_their_own_take_no_more_than_their_share(sidecars: bool) -> None:
+    def pod(size: int) -> Pod:
+        several = [container(**{f"a.b/{number}": "1"}) for number in range(size)]
+        early = [container(sidecar=sidecars and not number % 2, **{f"a.b/{number}": "1"}) for number in range(size)]
+        return pod_of(spec_of(*several, init=tuple(early)))
+
+    small, large = pod(100), pod(400)
+    assert effort(lambda: resources.pod_requests(large)) < 5 * effort(lambda: resources.pod_requests(small))
 
 
 def test_the_scheduler_counts_the_pod_itself() -> None:
@@ -249,7 +288,7 @@ def test_arithmetic_by_name(left: dict[str, Quantity], right: dict[str, Quantity
     repeated: dict[str, Quantity] = {}
     for _ in range(factor):
         repeated = resources.add(repeated, left)
-    assert resources.scale(left, factor) == repeated
+    assert resources.scale(left, factor) == repeated == resources.total_of([left] * factor)
 
 
 def test_arithmetic_leaves_its_operands_alone() -> None:

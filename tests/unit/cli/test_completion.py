@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-from tests.unit.cli.harness import BATCH, SCHEDULING, Server, job, queue, refused, run
+from cli.flags import Flags
+from cli.program import run as run_program
+from cli.tree import root_of
+from runtime.client_sync import SyncClient
+from tests.unit.cli.harness import BATCH, FLOW, SCHEDULING, Server, job, refused, run
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -32,6 +38,14 @@ def complete(*words: str, server: Server | None = None) -> list[str]:
         (("pod", "list", "--phase", "S"), ["Succeeded"]),
         (("podgroup", "list", "--phase", "I"), ["Inqueue"]),
         (("jobflow", "describe", "-o", "j"), ["json"]),
+        (("job", "list", "--phase", "Running,Co"), ["Running,Completed", "Running,Completing"]),
+        (("pod", "list", "--phase", "Running,Failed,"), [f"Running,Failed,{word}" for word in ("Pending", "Succeeded", "Unknown")]),
+        (("version", "-o", ""), ["json", "yaml"]),
+        (("support", "dump", "-o", ""), []),
+        (("queue", "create", "--state", "O"), ["Open"]),
+        (("job", "run", "--dry-run", "s"), ["server"]),
+        (("help", "jobf"), ["jobflow"]),
+        (("completion", "z"), ["zsh"]),
         (("queue", "operate", "-a", ""), ["close", "open", "update"]),
         (("queue", "operate", "--action=o"), []),
         (("bogus", "x"), []),
@@ -42,17 +56,77 @@ def test_words_flags_and_values(words: tuple[str, ...], found: list[str]) -> Non
     assert complete(*words) == found
 
 
-def test_names_of_objects_are_asked_from_the_server() -> None:
-    used = Server().items(f"{BATCH}/namespaces/default/jobs", job("a1"), job("a2"), job("b"))
-    used.items(f"{SCHEDULING}/queues", queue("q1"))
-    assert complete("job", "view", "-N", "a", server=used) == ["a1", "a2"]
-    assert complete("queue", "get", "--name", "", server=used) == ["q1"]
-    assert complete("job", "list", "-q", "", server=used) == ["q1"]
+def names(path: str, *found: str) -> Server:
+    return Server().items(path, *[{"metadata": {"name": name}} for name in found])
 
 
-def test_a_server_that_does_not_answer_completes_nothing() -> None:
-    used = Server().on(f"GET {BATCH}/namespaces/default/jobs", refused())
-    assert complete("job", "view", "-N", "", server=used) == []
+@pytest.mark.parametrize(
+    ("words", "path"),
+    [
+        ("vcctl job view -N", f"{BATCH}/namespaces/default/jobs"),
+        ("vcctl job view -n team -N", f"{BATCH}/namespaces/team/jobs"),
+        ("vcctl job view --namespace=team --name", f"{BATCH}/namespaces/team/jobs"),
+        ("vcctl job view -n team --namesp", ""),
+        ("vcctl job run --queue", f"{SCHEDULING}/queues"),
+        ("vcctl job list -q", f"{SCHEDULING}/queues"),
+        ("vcctl job list --for", f"{FLOW}/namespaces/default/jobflows"),
+        ("vcctl job list -n", "/api/v1/namespaces"),
+        ("vcctl job run --namespace", "/api/v1/namespaces"),
+        ("vcctl job run --priority-class", "/apis/scheduling.k8s.io/v1/priorityclasses"),
+        ("vcctl queue get --name", f"{SCHEDULING}/queues"),
+        ("vcctl queue create --parent", f"{SCHEDULING}/queues"),
+        ("vcctl queue operate --weight 3 --parent", f"{SCHEDULING}/queues"),
+        ("vcctl pod list -n team -j", f"{BATCH}/namespaces/team/jobs"),
+        ("vcctl pod list --all-namespaces --job", f"{BATCH}/jobs"),
+        ("vcctl pod list --for", f"{BATCH}/namespaces/default/jobs"),
+        ("vcctl cronjob get -N", f"{BATCH}/namespaces/default/cronjobs"),
+        ("vcctl support dump --system-namespace", "/api/v1/namespaces"),
+        ("vjobs -N team -n", f"{BATCH}/namespaces/team/jobs"),
+        ("vsub -N", "/api/v1/namespaces"),
+        ("vsub --queue", f"{SCHEDULING}/queues"),
+        ("vqueues -n", f"{SCHEDULING}/queues"),
+    ],
+)
+def test_names_of_objects_are_asked_from_the_server(words: str, path: str) -> None:
+    program, *typed = words.split()
+    used = names(path, "a2", "b", "a1")
+    head = {"--for": "jobflow/" if typed[0] == "job" else "vcjob/"}.get(typed[-1], "")
+    result = run("__complete", *typed, f"{head}a", server=used, program=program)
+    assert (result.code, result.err) == (0, "")
+    assert result.lines == ([f"{head}a1", f"{head}a2"] if path else [])
+
+
+def test_tasks_are_those_of_the_job_that_the_line_names() -> None:
+    used = Server().on(f"GET {BATCH}/namespaces/team/jobs/j1", job("j1", "team"))
+    assert complete("job", "logs", "-n", "team", "-N", "j1", "--task", "", server=used) == ["t"]
+    assert complete("job", "logs", "-N", "j1", "-t", "", server=used) == []
+    assert complete("job", "logs", "-t", "", server=used) == []
+    assert complete("job", "logs", "-n", "", "-N", "j1", "-t", "", server=used) == []
+
+
+def test_the_server_is_the_one_that_the_line_names(tmp_path: Path) -> None:
+    script = tmp_path / "nowhere"
+    out, err = io.StringIO(), io.StringIO()
+    asked: list[str] = []
+
+    def connect(flags: Flags, environ: Mapping[str, str]) -> SyncClient:
+        asked.append(flags.text("kubeconfig"))
+        return names(f"{SCHEDULING}/queues", "q1").client
+
+    words = ("__complete", "queue", "get", "-k", str(script), "-n", "")
+    assert run_program(root_of("vcctl"), words, out=out, err=err, environ={}, connect=connect) == 0
+    assert (out.getvalue(), asked) == ("q1\n", [str(script)])
+
+
+@pytest.mark.parametrize("words", ["job view -N", "job logs -N j1 --task", "job list -n", "queue create --parent"])
+def test_a_server_that_does_not_answer_completes_nothing(words: str) -> None:
+    used = (
+        Server()
+        .on(f"GET {BATCH}/namespaces/default/jobs", refused())
+        .on(f"GET {BATCH}/namespaces/default/jobs/j1", refused())
+    )
+    used.on("GET /api/v1/namespaces", refused()).on(f"GET {SCHEDULING}/queues", refused())
+    assert complete(*words.split(), "", server=used) == []
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "powershell"])

@@ -19,7 +19,7 @@ from generated.batch.v1alpha1 import JobPhase
 from generated.bus.v1alpha1 import Action
 from generated.flow.v1alpha1 import FlowPhase
 from generated.scheduling.v1beta1 import PodGroupPhase, QueueState
-from tests.unit.cli.harness import BATCH, Server, job, refused, run
+from tests.unit.cli.harness import BATCH, Result, Server, job, refused, run
 
 ROOT = Path(__file__).resolve().parents[3]
 JOBS = f"{BATCH}/namespaces/default/jobs"
@@ -263,3 +263,28 @@ def test_words_of_the_api_are_the_generated_ones() -> None:
 def test_a_help_flag_between_group_and_command_takes_the_next_word_with_it() -> None:
     assert run("job", "-h", "run").out == run("job", "--help").out
     assert run("job", "run", "-h").out == run("help", "job", "run").out
+
+
+@pytest.mark.parametrize(
+    ("words", "warning"),
+    [
+        ("job view extra", "warning: ignored: extra: this command takes flags only; did you mean --name extra?\n"),
+        ("queue get -n q1 a b", "warning: ignored: a b: this command takes flags only\n"),
+        ("job list j1", "warning: ignored: j1: this command takes flags only\n"),
+        ("queue delete q1", "warning: ignored: q1: this command takes flags only; did you mean --name q1?\n"),
+        ("version --server -- -x", "warning: ignored: -x: this command takes flags only\n"),
+        ("help job", ""),
+        ("job bogus", ""),
+        ("job run extra --help", ""),
+    ],
+)
+def test_words_that_mean_nothing_are_passed_over_with_a_warning(words: str, warning: str) -> None:
+    def ask(words: list[str]) -> Result:
+        return run(*words, server=Server().items(JOBS, job()).on(f"GET {JOBS}/j1", job()))
+
+    result = ask(words.split())
+    assert result.err == warning
+    if warning:
+        surplus = warning.split(": ")[2].split()
+        plain = ask([word for word in words.split() if word not in (*surplus, "--")])
+        assert (result.code, result.out) == (plain.code, plain.out)

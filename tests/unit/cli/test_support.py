@@ -12,9 +12,11 @@ import yaml
 
 from cli import kinds
 from cli.redacting import CUT, redacted, redacted_text
+from runtime.requests import Request
 from tests.unit.cli.harness import NOW, Server, job, refused, run
 
 SYSTEM = "/api/v1/namespaces/volcano-system"
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/volcano-system/leases"
 SECRET = "hunter2"
 
 
@@ -34,7 +36,7 @@ def server() -> Server:
     deployment = {"metadata": {"name": "volcano-scheduler"}, "spec": {"template": {"spec": {"containers": containers}}}}
     made.items("/apis/apps/v1/namespaces/volcano-system/deployments", deployment)
     made.items(f"{SYSTEM}/configmaps", {"metadata": {"name": "m"}, "data": {"x.conf": f"a: 1\ntoken: {SECRET}\n"}})
-    made.items(f"{SYSTEM}/pods").items(f"{SYSTEM}/events")
+    made.items(f"{SYSTEM}/pods").items(f"{SYSTEM}/events").items(LEASES, {"metadata": {"name": "volcano"}})
     made.on(f"GET {SYSTEM}/services/volcano-scheduler-service:8080/proxy/metrics", b"volcano_x 1\n")
     for kind in kinds.ALL:
         made.items(kind.path())
@@ -54,6 +56,7 @@ def test_the_archive_holds_versions_configuration_metrics_and_a_snapshot(tmp_pat
     assert found["metrics/scheduler.txt"] == "volcano_x 1\n"
     (stored,) = json.loads(found["snapshot/jobs.batch.volcano.sh.json"])["items"]
     assert (stored["kind"], stored["metadata"]["annotations"]) == ("Job", {"kept": "yes"})
+    assert yaml.safe_load(found["system/leases.yaml"])["metadata"]["name"] == "volcano"
     assert result.err.startswith("left out: metrics/controllers.txt: ")
     assert "metrics/controllers.txt" in found["errors.txt"]
 
@@ -64,6 +67,86 @@ def test_secrets_are_neither_asked_for_nor_left_in(tmp_path: Path) -> None:
     run("support", "dump", "-o", str(path), server=used)
     assert not [target for target in used.targets if "/secrets" in target]
     assert SECRET not in "".join(contents(path).values())
+
+
+def hooks(name: str, namespace: str) -> dict[str, Any]:
+    client = {"service": {"name": "s", "namespace": namespace}, "caBundle": "Q0E="}
+    return {"metadata": {"name": name}, "webhooks": [{"name": "h", "clientConfig": client}]}
+
+
+def test_the_configurations_of_our_webhooks_are_in_it_and_no_others(tmp_path: Path) -> None:
+    used = server()
+    used.items(
+        kinds.MUTATING_WEBHOOKS.path(),
+        hooks("volcano-admission-service-jobs-mutate", "elsewhere"),
+        hooks("renamed", "volcano-system"),
+        hooks("other", "mesh"),
+    )
+    used.fail(f"GET {kinds.VALIDATING_WEBHOOKS.path()}", 403, "forbidden", "Forbidden")
+    path = tmp_path / "d.tar.gz"
+    assert run("support", "dump", "-o", str(path), server=used).code == 0
+    found = contents(path)
+    stored = list(yaml.safe_load_all(found["config/mutatingwebhookconfigurations.yaml"]))
+    assert [each["metadata"]["name"] for each in stored] == ["renamed", "volcano-admission-service-jobs-mutate"]
+    assert "config/validatingwebhookconfigurations.yaml: forbidden\n" in found["errors.txt"]
+
+
+def component(name: str, app: str, *, restarts: int = 0) -> dict[str, Any]:
+    containers = [{"name": "main", "image": "i"}]
+    statuses = [{"name": "main", "restartCount": restarts}]
+    return {
+        "metadata": {"name": name, "namespace": "volcano-system", "labels": {"app": app}},
+        "spec": {"containers": containers, "initContainers": [{"name": "init"}]},
+        "status": {"containerStatuses": statuses},
+    }
+
+
+def test_logs_are_those_of_our_pods_within_bounds_and_without_secrets(tmp_path: Path) -> None:
+    used = server()
+    agents = [component(f"agent-{number}", "volcano-agent", restarts=int(number == 6)) for number in range(7)]
+    used.items(f"{SYSTEM}/pods", component("sched", "volcano-scheduler"), component("web", "shop"), *agents)
+
+    def log(request: Request) -> bytes:
+        assert (int(request.query["limitBytes"]), int(request.query["tailLines"])) == (4 * 1024 * 1024, 5000)
+        run_of = "before" if "previous" in request.query else "now"
+        return f"{request.query['container']} {run_of}\ntoken={SECRET} x\n\xff".encode("latin-1")
+
+    for name in ("sched", *(f"agent-{number}" for number in range(7))):
+        used.on(f"GET {SYSTEM}/pods/{name}/log", log)
+    path = tmp_path / "d.tar.gz"
+    result = run("support", "dump", "-o", str(path), "--no-snapshot", server=used)
+    assert result.code == 0
+    logs = {name.removeprefix("logs/"): text for name, text in contents(path).items() if name.startswith("logs/")}
+    assert logs["sched/main.log"] == f"main now\ntoken={CUT}\n\ufffd"
+    assert logs["agent-6/main.previous.log"].startswith("main before\n")
+    pods = {name.split("/")[0] for name in logs}
+    assert pods == {"sched", "agent-6", "agent-0", "agent-1", "agent-2", "agent-3"}
+    assert "logs of volcano-agent: 2 more pods\n" in contents(path)["errors.txt"]
+
+
+def test_logs_that_cannot_be_had_are_noted_and_can_be_left_out(tmp_path: Path) -> None:
+    used = server().items(f"{SYSTEM}/pods", component("sched", "volcano-scheduler"), {"metadata": None})
+    used.fail(f"GET {SYSTEM}/pods/sched/log", 400, "container is waiting to start", "BadRequest")
+    path = tmp_path / "d.tar.gz"
+    assert run("support", "dump", "-o", str(path), server=used).code == 0
+    assert "logs/sched/main.log: container is waiting to start\n" in contents(path)["errors.txt"]
+    used.fail(f"GET {SYSTEM}/pods", 403, "pods is forbidden", "Forbidden")
+    run("support", "dump", "-o", str(path), server=used)
+    assert "logs: pods is forbidden\n" in contents(path)["errors.txt"]
+    run("support", "dump", "-o", str(path), "--no-logs", server=used)
+    assert "logs: " not in contents(path)["errors.txt"]
+
+
+def test_an_installation_without_pods_is_noted(tmp_path: Path) -> None:
+    path = tmp_path / "d.tar.gz"
+    run("support", "dump", "-o", str(path), server=server())
+    expected = "logs: no pods with a label app=volcano-... in namespace volcano-system\n"
+    assert expected in contents(path)["errors.txt"]
+
+
+@pytest.mark.parametrize("text", ["a", "-", " ", "token", "a-", "token=", "'", "://a:", '"token":', "-----BEGIN "])
+def test_a_long_line_takes_no_longer_than_it_is(text: str) -> None:
+    assert redacted_text(text * 200_000)  # a search that began anew at each letter would take hours
 
 
 def test_the_snapshot_can_be_left_out_and_the_name_tells_the_time(

@@ -139,6 +139,16 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
     assert documents.read_text("-", stdin=io.StringIO("x")) == "x"
 
 
+@pytest.mark.parametrize("errors", ["strict", "surrogateescape"])
+def test_standard_input_is_utf8_whatever_the_locale_says(errors: str) -> None:
+    def stdin(data: bytes) -> io.TextIOWrapper:
+        return io.TextIOWrapper(io.BytesIO(data), encoding="latin-1", errors=errors)
+
+    assert documents.read_text("-", stdin=stdin("é".encode())) == "é"
+    with pytest.raises(CommandError, match="standard input: not UTF-8 at byte 2"):
+        documents.read_text("-", stdin=stdin(b"ab\xff"))
+
+
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs")), max_size=12)
     | st.sampled_from(["yes", "1", "0x1", "2024-01-02", "a: b", "- x", "", " a", "#x", "null", "line\nline", "1e3", "~"]),

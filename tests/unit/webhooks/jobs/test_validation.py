@@ -93,6 +93,9 @@ ACCEPTED: dict[str, Json] = {
     "a queue without a state": job(queue="new"),
     "no queue": job(queue=""),
     "a name that a Service can not have": job(name="1job"),
+    "a ray job with the longest name": job(task("head"), name="j" * 54, plugins={"svc": [], "ray": []}),
+    "an ssh job with the longest name": job(name="j" * 59, plugins={"ssh": []}),
+    "a name with dots": job(name="j.k", volumes=[{"mountPath": "/a", "volumeClaimName": "c"}]),
     "no pods at all": job(task(replicas=0), task("u", replicas=0), minAvailable=0),
 }
 
@@ -168,6 +171,17 @@ DENIED: dict[str, tuple[Json, str]] = {
             " '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or"
             " 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')]"
         ),
+    ),
+    "a name with which the Service of ray is too long": (
+        job(task("head"), name="j" * 55, plugins={"svc": [], "ray": []}),
+        (
+            f"create job with name {'j' * 55} validate failed [service {'j' * 55}-head-svc:"
+            " must be no more than 63 characters]"
+        ),
+    ),
+    "a name that no volume of ssh can have": (
+        job(name="j.k", plugins={"ssh": []}),
+        "create job with name j.k validate failed [volume j.k-ssh: must not contain dots]",
     ),
     "no containers": (of_pod(containers=[]), "spec.task[0].template.spec.containers: Required value."),
     "two mistakes in a pod": (
@@ -318,6 +332,26 @@ def test_arguments_that_plugins_leave_out_are_shown_beside_the_verdict() -> None
     assert env == "job plugin env: invalid argument x: is no flag; it and all arguments behind it are ignored"
 
 
+@pytest.mark.parametrize(
+    ("plugins", "task_name", "warning"),
+    [
+        ({"ray": []}, "head", ""),
+        ({"ray": ["--head=boss"]}, "boss", ""),
+        ({"svc": []}, "worker", ""),
+        ({"ray": []}, "worker", "head"),
+        ({"ray": ["--head=boss"]}, "head", "boss"),
+    ],
+)
+def test_a_ray_job_without_the_task_that_all_others_join_is_warned_of(
+    plugins: Json, task_name: str, warning: str
+) -> None:
+    response = answer(World().endpoint(JobRules), body(JOBS, job(task(task_name), plugins=plugins)))
+    assert response.allowed
+    told = [text for text in response.warnings or () if "ray" in text]
+    expected = f"job plugin ray: there is no task {warning}, without which no pod is made; --head names another task"
+    assert told == ([expected] if warning else [])
+
+
 def test_a_field_of_the_wrong_type_is_named() -> None:
     assert created(job(minAvailable="many")) == 'spec.minAvailable: Invalid value: "many": expected integer, got string'
 
@@ -349,6 +383,8 @@ def applied(*tasks: Json, **spec: Any) -> Json:
     return job(*tasks, **{"minAvailable": 4, "maxRetry": 3, "schedulerName": "volcano", **spec})
 
 
+LAST_ONE = task("t" * 58, replicas=2)
+"""In job j, pods 0-99 of this task have names that pods may have."""
 HOST = {"hostNetwork": True}
 HOST_STORED = {**HOST, "dnsPolicy": "ClusterFirstWithHostNet"}
 ALLOWED_UPDATES: dict[str, tuple[Json, Json]] = {
@@ -394,6 +430,12 @@ ALLOWED_UPDATES: dict[str, tuple[Json, Json]] = {
         {**job(task(replicas=1, minAvailable=2)), "metadata": {"name": "j", "finalizers": []}},
         job(task(replicas=1, minAvailable=2)),
     ),
+    "as many replicas as pods can be named": (job(LAST_ONE | {"replicas": 100}), job(LAST_ONE)),
+    "replicas of a task whose pods had bad names already": (
+        job(LAST_ONE | {"replicas": 1001}),
+        job(LAST_ONE | {"replicas": 1000}),
+    ),
+    "fewer replicas of such a task": (job(LAST_ONE | {"replicas": 101}), job(LAST_ONE | {"replicas": 1000})),
     "anything of a job on its way out": (
         {**job(queue="other"), "metadata": {"name": "j", "deletionTimestamp": "2026-01-01T00:00:00Z"}},
         OLD,
@@ -469,6 +511,16 @@ DENIED_UPDATES: dict[str, tuple[Json, Json, str]] = {
         job(volumes=[{"mountPath": "/a", "volumeClaimName": "c"}]),
         job(volumes=[{"mountPath": "/a", "volumeClaimName": "d"}]),
         f"{FIXED}: spec.volumes[0].volumeClaimName",
+    ),
+    "more replicas than pods can be named": (
+        job(LAST_ONE | {"replicas": 101}),
+        job(LAST_ONE),
+        f"create pod with name j-{'t' * 58}-100 validate failed [name part must be no more than 63 bytes];",
+    ),
+    "more replicas than pods can be named, what was filled in left out": (
+        applied(task("", replicas=101), name="j" * 51),
+        applied(task("default0", replicas=4), name="j" * 51),
+        f"create pod with name {'j' * 51}-default0-100 validate failed [name part must be no more than 63 bytes];",
     ),
     "tasks in another order": (
         job(task("a"), task("b")),

@@ -97,6 +97,10 @@ _JOBS = (
     wrong("Job", job(task("t" * 60)), "create pod with name j-"),
     wrong("Job", job(name="9j", plugins={"svc": []}), "create job with name 9j validate failed"),
     fine("Job", job(name="9j")),
+    fine("Job", job(task("head"), name="j" * 54, plugins={"svc": [], "ray": []})),
+    wrong("Job", job(task("head"), name="j" * 55, plugins={"svc": [], "ray": []}), "create job with name jj"),
+    fine("Job", job(name="j.k", plugins={"env": []})),
+    wrong("Job", job(name="j.k", plugins={"ssh": []}), "create job with name j.k validate failed"),
     wrong("Job", job(minAvailable=3), "job 'minAvailable' should not be greater than total replicas in tasks;"),
     fine(
         "Job",
@@ -214,6 +218,9 @@ def _applied(first: Json | None = None, second: Json | None = None, **spec: Any)
     return {"spec": {"tasks": [{**bare, **(first or {})}, {**task("u"), **_BARE, **(second or {})}], **spec}}
 
 
+_LONG = task("t" * 53)
+"""In a job of 7 letters, pods 0-9 of this task have names that pods may have."""
+
 UPDATES: tuple[Case, ...] = (
     fine("Job", {"metadata": {"labels": {"a": "b"}}}, _OLD),
     fine("Job", changed(minAvailable=1, priorityClassName="high"), _OLD),
@@ -240,6 +247,9 @@ UPDATES: tuple[Case, ...] = (
         job(task(maxRetry=7), task("u"), minAvailable=2, volumes=_OLD["spec"]["volumes"]),
     ),
     wrong("Job", _scaled(replicas=1, minAvailable=2), "'minAvailable' must be <= 'replicas' in task", _OLD),
+    fine("Job", job(_LONG | {"replicas": 10}), job(_LONG)),
+    wrong("Job", job(_LONG | {"replicas": 11}), "create pod with name", job(_LONG)),
+    fine("Job", job({**task(replicas=1000), "name": None}), job(task("default0"))),
     wrong("Job", changed(minAvailable=9), "job 'minAvailable' must not be greater than total replicas", _OLD),
     wrong("Job", changed(tasks=[task()]), "job updates may not add or remove tasks", _OLD),
     wrong("Job", changed(queue="other"), _FIXED, _OLD),
