@@ -78,6 +78,7 @@ def run_cycle(
                     Guarded(actions[name], None, name, "action", memory.on_failure)(session)
             session.notify_close()
             told = outcome(session, session.looked_at())
+            session.told = {each.job.id: each.phase for each in told.jobs}
         finally:
             session.close()
     binds = sum(isinstance(decision, Bind) for decision in session.decisions)

@@ -230,7 +230,7 @@ class Scheduler:
             self._overviews.clear()
             self._show()
         now = self._clock()
-        is_due = bool(self._nominations) or self.memory.dormancy.is_due(now)
+        is_due = bool(self._nominations) or self.memory.dormancy.is_due(now) or self.memory.refused.is_due(now)
         if cluster.version == self._seen and not self._dumps.is_set() and not is_due:
             return None
         self._seen = cluster.version

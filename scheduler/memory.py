@@ -16,6 +16,7 @@ from scheduler.contract.guarding import Throws, guarded_filter, guarded_score
 from scheduler.contract.loose import Loose
 from scheduler.contract.points import Point
 from scheduler.evicting.nominations import Nominations
+from scheduler.fairness.refused import Refused
 from scheduler.gates import Gates
 from scheduler.placing.dormant import Dormancy
 from scheduler.placing.sampling import Sampling
@@ -53,6 +54,8 @@ class Memory:
         """Jobs whose reservation and elastic part may have changed since they were last settled."""
         self.dormancy = Dormancy()
         """Jobs that wait in vain and are passed over."""
+        self.refused = Refused()
+        """Jobs that were not let into their queues and are not asked about."""
         self.nominations = Nominations(cluster)
         """Room that evictions made, kept for whom it was made."""
         self.sampling: Sampling | None = None

@@ -34,8 +34,10 @@ class Plugin:
     lets_jobs_sleep: ClassVar[bool] = False
     """
     Whether jobs that no node can take may be passed over until something changes for them: what the plugin says of a
-    job (valid, ready, its order) depends on that job alone, and whether a queue may take a pod on the queue and the
-    pod's request. Each class says so for itself, it isn't inherited; one that doesn't has all jobs visited each cycle.
+    job (valid, ready, its order) depends on that job alone, whether a queue may take a pod on the queue and the pod's
+    request, and whether a job may enter its queue on the queue and the job's minimum and priority; and nobody who enters
+    or is placed makes it easier for another. Each class says so for itself, it isn't inherited; one that doesn't has all
+    jobs visited and asked about in each cycle.
     """
     declares: ClassVar[Declared | None] = None
     """

@@ -35,7 +35,7 @@ from runtime.wire import ObjectReference
 from scheduler.cache.facts import Facts
 from scheduler.cache.feed import Forgetting, feed
 from scheduler.cache.gates import GateRemovals
-from scheduler.cache.queues import ensure
+from scheduler.cache.queues import QueueMissing, ensure
 from scheduler.cache.queuewriter import QueueWriter
 from scheduler.cache.selection import Selection, selector_of, share_of
 from scheduler.cache.shards import ShardWriter
@@ -162,7 +162,7 @@ class Process:
         manager.add(Runnable("queue statuses", self.queue_writer.run))
         manager.add(Runnable("shard status", self.shard_writer.run))
         manager.add(Runnable("gates", self.gate_removals.run))
-        manager.add(Runnable("begin", begin, may_finish=True))
+        manager.add(Runnable("begin", begin, may_finish=True, plain=(QueueMissing,)))
         manager.endpoints.routes.add(endpoint.PATTERN, endpoint.Endpoint(scheduler.questions.ask, standby_of(manager)))
         manager.require("caches", lambda: "" if self._ready.is_set() else "caches are not synced")
         if self._flags.cache_dumper:

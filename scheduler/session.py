@@ -8,6 +8,7 @@ decides is data. How the answers of several plugins combine stands in scheduler.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,6 +41,25 @@ if TYPE_CHECKING:
     from scheduler.state.task import Task
 
 
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a job is not let into its queue: the text of an event, and the cause as its condition has it."""
+
+    event: str
+    message: str
+
+
+@dataclass(slots=True)
+class _Sleepers:
+    """Jobs that the session passes over, and what it has to do with them nevertheless."""
+
+    asleep: frozenset[str] = frozenset()
+    """Those that sleep, those too that fell asleep after a visit in this session."""
+    visited: set[str] = field(default_factory=set)
+    stirred: set[str] = field(default_factory=set)
+    """Of whose pods another action found out something."""
+
+
 class Session(Registration, Questions):
     """
     The contract with plugins is in `Registration` (what they may register), `Questions` (how their answers are joined)
@@ -70,6 +90,8 @@ class Session(Registration, Questions):
         self.kept: list[Operation] = []
         """Operations that hold their room until the session closes, without a decision."""
         self.open_statements: set[Statement] = set()
+        self.on_trial: Sequence[Task] = ()
+        """Whom the plan for a gang that is being tried has made leave."""
         self.handlers = Handlers(memory.on_failure)
         self.fit_errors: dict[str, dict[str, FitErrors]] = {}
         """By job and task uid: why the task found no node in this session."""
@@ -79,6 +101,8 @@ class Session(Registration, Questions):
         """By job: the event that tells why it was not let into its queue."""
         self.phases: dict[str, str] = {}
         """By job: the phase that this session gave it."""
+        self.told: dict[str, str] = {}
+        """By job: the phase that its PodGroup is told at the end, from which the next session goes on."""
         self.timings = Timings()
         """How long plugins took, for whoever runs the cycle."""
         self.gauges = Gauges()
@@ -95,11 +119,7 @@ class Session(Registration, Questions):
         """The hypernodes, and what jobs ask of them."""
         self.signatures: Signatures
         self.loose: Loose | None = None
-        self._asleep: frozenset[str] = frozenset()
-        """Jobs that sleep, those too that fell asleep after a visit in this session."""
-        self._visited: set[str] = set()
-        self._stirred: set[str] = set()
-        """Jobs that sleep, of whose pods another action found out something."""
+        self._sleepers = _Sleepers()
         self.asks_each_task = False
         """Whether some function must be asked before each single task."""
         self._groups = 0
@@ -145,22 +165,26 @@ class Session(Registration, Questions):
 
     def _acted_on(self) -> set[str]:
         """The jobs that have places or messages; and those that sleep, if another action had to do with them."""
+        return {*self.job_messages, *self._moved()}
+
+    def _moved(self) -> set[str]:
+        """The jobs that have places; and those that sleep, if another action had to do with them."""
         decided = {decision.task.job for decision in self.decisions}
         held = {operation_job(operation) for operation in self.kept}
-        tried = {task.job for task in self.discarded} & self._asleep
-        return {*self.job_messages, *decided, *held, *tried, *self._stirred}
+        tried = {task.job for task in self.discarded} & self._sleepers.asleep
+        return {*decided, *held, *tried, *self._sleepers.stirred}
 
     def pass_over(self, visited: Iterable[str]) -> None:
         """Take note of which jobs were visited and which sleep, and of what these were told."""
-        self._visited.update(visited)
-        self._asleep = frozenset(self.memory.dormancy)
+        self._sleepers.visited.update(visited)
+        self._sleepers.asleep = frozenset(self.memory.dormancy)
         for job_id, errors in self.memory.dormancy.errors():
             self.fit_errors.setdefault(job_id, errors)
 
     @property
     def passed_over(self) -> frozenset[str]:
         """Jobs that sleep and were not visited in this session: what they were told is among the fit errors."""
-        return self._asleep - self._visited
+        return self._sleepers.asleep - self._sleepers.visited
 
     def takes_part(self, job: Job) -> bool:
         """Whether a job has a PodGroup and an existing queue."""
@@ -188,6 +212,7 @@ class Session(Registration, Questions):
         self.cluster.changed_jobs.clear()
         self.memory.begin()
         self.memory.dormancy.wake(self._changed)
+        self.memory.refused.wake(self._changed)
         self.memory.reconsider(self._changed)
         self.memory.settle()
         self.nominations.hold(self.now)
@@ -217,16 +242,31 @@ class Session(Registration, Questions):
 
     def set_fit_error(self, task: Task, errors: FitErrors) -> None:
         """Note why a task found no node."""
-        if task.job in self._asleep and task.job not in self._stirred:
-            self._stirred.add(task.job)
+        if task.job in self._sleepers.asleep and task.job not in self._sleepers.stirred:
+            self._sleepers.stirred.add(task.job)
             self.fit_errors[task.job] = dict(self.fit_errors[task.job])
         self.fit_errors.setdefault(task.job, {})[task.uid] = errors
 
     def refuse(self, job: Job, event: str, plugin: str, cause: str = "") -> None:
         """Note why a plugin doesn't let a job into its queue: the event's text, and the cause where it says more."""
         if job.id not in self.refusals:
-            self.refusals[job.id] = event
-            self.job_messages[job.id] = f"{plugin}: {cause or event}"
+            self.repeat(job, Refusal(event, f"{plugin}: {cause or event}"))
+
+    def repeat(self, job: Job, refusal: Refusal) -> None:
+        """Note that a job gets this answer."""
+        self.refusals[job.id], self.job_messages[job.id] = refusal.event, refusal.message
+
+    def refusal_of(self, job: Job) -> Refusal | None:
+        """Why a job was not let into its queue in this session; None when no plugin said."""
+        event, message = self.refusals.get(job.id), self.job_messages.get(job.id)
+        return None if event is None or message is None else Refusal(event, message)
+
+    def unsay(self, job: Job) -> Refusal | None:
+        """The same, for one who only wanted to know: the job isn't told."""
+        said = self.refusal_of(job)
+        if said is not None:
+            del self.refusals[job.id], self.job_messages[job.id]
+        return said
 
     # Changes.
 
@@ -294,6 +334,7 @@ class Session(Registration, Questions):
         """Give back the room of everything that was neither committed nor discarded, and keep the phases given."""
         dealt_with = self._dealt_with()
         self.memory.dormancy.wake(self._acted_on())
+        self.memory.refused.wake((*self.phases, *self._moved()))
         for statement in sorted(self.open_statements, key=lambda statement: statement.start):
             statement.keep()
         self.nominations.release()
@@ -303,9 +344,15 @@ class Session(Registration, Questions):
         self.journal.clear()
         for task in self.discarded:
             task.transaction = None
-        for job_id, phase in self.phases.items():
+        self._keep_phases()
+        self.memory.reconsider(dealt_with | self.told.keys())
+
+    def _keep_phases(self) -> None:
+        """The next session goes on from the phases given and told; who is to be let in again is visited in it."""
+        phases = self.phases | self.told
+        self.memory.dormancy.wake([job_id for job_id, phase in phases.items() if phase in PENDING_PHASES])
+        for job_id, phase in phases.items():
             self.cluster.jobs[job_id].phase = phase
-        self.memory.reconsider(dealt_with)
 
 
 def _barrier() -> None:

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scheduler.contract.decisions import Evict
 from scheduler.fairness.ordering import RankedQueue
 from scheduler.gates import is_behind_queue
+from scheduler.placing.fiterrors import FitErrors
 from scheduler.placing.interleaving import Interleaving
 from scheduler.placing.placer import Placer
+from scheduler.statement import Placement, operation_job
 from scheduler.topology.nomination import redeem
 from scheduler.topology.search import Search
 from scheduler.topology.worksheet import JobSheet, Worksheet, can_be_placed, in_turn, job_sheet
@@ -23,7 +26,7 @@ if TYPE_CHECKING:
     from scheduler.session import Session
     from scheduler.state.job import Job
     from scheduler.state.queue import Queue
-    from scheduler.statement import Statement
+    from scheduler.statement import Operation, Statement
     from scheduler.topology.search import Plan
 
 
@@ -48,6 +51,7 @@ class Allocation:
     def run(self) -> None:
         """Serve all jobs but those that sleep."""
         session, dormancy = self.session, self.session.memory.dormancy
+        dormancy.wake((*self._take_up(), *session.phases))
         dormancy.begin(session)
         self._serve(self._jobs_by_queue(job for job in session.open_jobs() if job.id not in dormancy))
         dormancy.settle(session, self.visited.values())
@@ -63,7 +67,10 @@ class Allocation:
                 continue
             queue = queues.pop()
             waiting = jobs[queue.name]
-            if session.overused(queue) or not waiting:
+            if not waiting:
+                continue
+            if session.overused(queue):
+                self._hold_back(queue, waiting)
                 continue
             job = waiting.pop()
             self.placer.in_one_go = queues.stays_first(queue) and waiting.stays_first(job)
@@ -73,7 +80,38 @@ class Allocation:
                 waiting.push(job)
             queues.push(queue)
 
+    def _hold_back(self, queue: Queue, waiting: JobQueue) -> None:
+        """Tell the jobs of a queue that is over its share that they get nothing in this cycle, for that reason."""
+        while waiting:
+            job = waiting.pop()
+            if job.id not in self.divided:
+                self.visited[job.id] = job
+            for task in filter(can_be_placed, job.pending.values()):
+                self.session.set_fit_error(task, FitErrors(base=self.session.queue_message(queue, task)))
+
     # The jobs.
+
+    def _take_up(self) -> set[str]:
+        """
+        Make pods pending again that actions before this one put where nobody has to leave for them; their jobs.
+
+        These actions only keep room, and would keep it anew in every cycle: nothing would ever start (see `kept`).
+        """
+        session = self.session
+        served = {decision.beneficiary for decision in session.decisions if isinstance(decision, Evict)}
+        put_aside: list[Operation] = []
+        others: list[Operation] = []
+        for operation in session.kept:
+            is_free = isinstance(operation, Placement) and operation_job(operation) not in served
+            (put_aside if is_free else others).append(operation)
+        session.kept[:] = others
+        for operation in reversed(put_aside):
+            session.take_back(operation)
+        session.settle_journal()
+        jobs = {operation_job(operation) for operation in put_aside}
+        for job in sorted(jobs):
+            session.nominations.keep_again(job)
+        return jobs
 
     def _jobs_by_queue(self, waiting: Iterable[Job]) -> dict[str, JobQueue]:
         session = self.session

@@ -19,8 +19,10 @@ def enqueue(session: Session) -> None:
     """Give each admitted job the phase Inqueue; a refused one is not asked again in this cycle."""
     waiting: dict[str, RankedQueue[Job]] = {}
     ranking = session.job_ranking()
+    refused = session.memory.refused
+    refused.begin(session)
     for job in session.open_jobs():
-        if session.is_pending(job):
+        if session.is_pending(job) and job.id not in refused:
             waiting.setdefault(job.queue, RankedQueue(ranking)).push(job)
     queues = RankedQueue(session.queue_ranking(), (session.cluster.queues[name] for name in sorted(waiting)))
     while queues:
@@ -29,7 +31,7 @@ def enqueue(session: Session) -> None:
         if not jobs:
             continue
         job = jobs.pop()
-        if not job.asks_for_minimum or job.count(_STANDING) or session.job_enqueueable(job):
+        if not job.asks_for_minimum or job.count(_STANDING) or refused.ask(session, job):
             session.job_enqueued(job)
             session.phases[job.id] = "Inqueue"
         queues.push(queue)

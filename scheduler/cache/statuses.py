@@ -10,25 +10,18 @@ last one is half a minute old.
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from scheduler.reporting.messages import PATIENCE
+from scheduler.reporting.messages import PATIENCE, gist
 from scheduler.reporting.outcome import GANG_READY
 
 if TYPE_CHECKING:
     from scheduler.reporting.outcome import JobOutcome, TaskOutcome
 
-_NUMBER = re.compile(r"\d+")
 BREATH = 1.0
 """Seconds between two statuses of one phase."""
-
-
-def gist(message: str) -> str:
-    """A message without its numbers."""
-    return _NUMBER.sub("#", message)
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,11 +109,20 @@ class Questions:
         """Whether all plugins let the queue take this task."""
         return all(allocatable(queue, task) for allocatable in self.points.all(Point.ALLOCATABLE))
 
+    def holds_back(self, queue: Queue, task: Task) -> bool:
+        """Whether the queue is what keeps this task from any node: it is over its share, or may not take the task."""
+        return self.overused(queue) or not self.allocatable(queue, task)
+
     def queue_message(self, queue: Queue, task: Task) -> str:
-        """Why the queue may not take this task, by the first plugin that refuses it."""
+        """Why the queue holds this task back, by the first plugin that refuses it."""
         asked = zip(self.points.all(Point.ALLOCATABLE), self.points.all(Point.ALLOCATABLE_REASON), strict=True)
         reasons: list[str] = [reason(queue, task) for allocatable, reason in asked if not allocatable(queue, task)]
-        return reasons[0] if reasons else f"queue {queue.name} has no room for the task"
+        if reasons:
+            return reasons[0]
+        is_full = self.overused(queue)
+        return f"queue {queue.name} " + (
+            "holds all that it deserves already" if is_full else "has no room for the task"
+        )
 
     def queue_room(self, queue: Queue, task: Task, most: int, *, in_turns: bool) -> int:
         """

@@ -34,6 +34,7 @@ class Taking:
         )
         # A replay begins with a memory that knows of no sleepers: this cycle visits all jobs, as that one will.
         memory.dormancy.clear()
+        memory.refused.clear()
         # Records hold what the cycle doesn't change: copies, numbers, and objects of the API.
         self._parts: dict[str, list[Any]] = parts.take(cluster, memory)
         self._overview = [msgspec.Raw(msgspec.json.encode(line)) for line in overview.lines(cluster)]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from scheduler.contract.contexts import Purpose
+from scheduler.contract.contexts import Kind, Purpose
 from scheduler.placing.placement import choose
 from scheduler.state.status import Status
 from scheduler.state.subjob import SubJob, grouping_of
@@ -20,7 +20,6 @@ from scheduler.statement import Eviction, Placement
 from scheduler.topology.closeness import Closeness
 
 if TYPE_CHECKING:
-    from scheduler.contract.contexts import Kind
     from scheduler.session import Session
     from scheduler.state.dimensions import Mask
     from scheduler.state.job import Job
@@ -93,6 +92,7 @@ class Planner:
             statement.evict(victim, self.kind.value, self.job.id)
         places: dict[str, str] = {}
         complete = True
+        session.on_trial = victims
         for part in self.parts:
             place = self._place_part(part, domain, statement, eviction=bool(victims))
             if place is None:
@@ -101,6 +101,7 @@ class Planner:
             places[part.sub_job.uid] = place
             if was_ready or session.job_pipelined(self.job):
                 break
+        session.on_trial = ()
         plan = None
         if complete and places and session.job_pipelined(self.job):
             plan = GangPlan(statement.save(), places)
@@ -178,6 +179,9 @@ class Planner:
         alike = list(
             takewhile(lambda task: task.role == first.role and session.template(task) is template, tasks[:limit])
         )
+        if self.kind is Kind.GANG_RECLAIM and len(alike) > 1:
+            # The last one goes by itself: what its queue may take back is asked with all the others in place.
+            alike.pop()
         rows = choose(template, alike, within, session.loose, closeness.extra).rows
         if not rows:
             return 0

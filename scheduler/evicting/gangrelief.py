@@ -126,7 +126,7 @@ class GangRelief:
                 plan = planner.plan(domain, ())
                 if plan is not None:
                     return plan
-        if self._is_being_cleared(planner):
+        if not _may_evict(planner) or self._is_being_cleared(planner):
             return None
         for domain in domains:
             plan = self._clear(planner, domain, need, free[domain.name])
@@ -267,6 +267,11 @@ class GangRelief:
     def _without(planner: Planner, domain: Domain, plan: GangPlan, spared: Sequence[Task]) -> GangPlan | None:
         uids = {task.uid for task in spared}
         return planner.plan(domain, [task for task in plan.victims if task.uid not in uids])
+
+
+def _may_evict(planner: Planner) -> bool:
+    """Whether anybody may have to leave for a gang: not where one of its pods is to wait for room that becomes free."""
+    return all(task.shape.spec.preemption_policy != "Never" for part in planner.parts for task in part.tasks)
 
 
 def _tasks(bundles: Sequence[Bundle]) -> list[Task]:

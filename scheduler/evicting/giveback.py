@@ -63,19 +63,32 @@ class GiveBack:
         """
         Whether other queues hold something of what is requested, but none more than it deserves.
 
-        A queue that took from these would have to give it back at once, and so on for ever.
+        A queue that took from these would have to give it back at once, and so on for ever. What is given on trial
+        counts as held: it is about those that the question is.
         """
+        given = self._given()
         robs = False
         for quota in self.quotas.by_name.values():
             if quota.name == own.name or quota.broken or not quota.is_leaf:
                 continue
             held = self.quotas.claimed(quota.name)
+            if quota.name in given:
+                held = held + given[quota.name]
             if not (shares.names_of(held) & shares.names_of(request)).any():
                 continue
             if is_outside(quota, request) or is_beyond(held, quota, request):
                 return False
             robs = True
         return robs
+
+    def _given(self) -> dict[str, Floats]:
+        """What the victims of the plan on trial held, by queue."""
+        given: dict[str, Floats] = {}
+        for task in self.session.on_trial:
+            quota, request = self._quota_of(task), self._request(task)
+            if quota is not None:
+                given[quota.name] = given[quota.name] + request if quota.name in given else request
+        return given
 
     def reclaimable(self, reclaimer: Task, candidates: Sequence[Task]) -> list[Task]:
         """The candidates, which come first to go first, that may be taken for a task of another queue."""

@@ -192,6 +192,17 @@ class Nominations:
             if kept:
                 self._held[job_id] = kept
 
+    def keep_again(self, job_id: str) -> None:
+        """Count the room kept for a job as promised once more: its tasks were placed in this session, and wait again."""
+        for nomination in self.by_task.values():
+            task = self.cluster.tasks.get(nomination.uid)
+            if nomination.job != job_id or task is None or task.status is not Status.PENDING:
+                continue
+            held = self._held.setdefault(job_id, {})
+            if nomination.uid not in held and self._obstacle(nomination, task) is None:
+                self._count(nomination, task, promised=True)
+                held[nomination.uid] = nomination
+
     def release(self) -> None:
         """End a session: nothing is promised by phantom any more."""
         for held in self._held.values():

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from api import names
 from scheduler.contract.contexts import Kind
 from scheduler.evicting.prospects import Need, Prospects
-from scheduler.evicting.settling import settle, waiting_tasks
+from scheduler.evicting.settling import needed_first, settle, waiting_tasks
 from scheduler.evicting.victims import Clearing, Pool, Victims
 from scheduler.placing.placement import choose
 from scheduler.state.status import Status
@@ -63,17 +63,32 @@ class Relief:
         session = self.session
         self.begin()
         statement = session.statement()
-        for task in waiting_tasks(session, job):
+        for task in needed_first(job, waiting_tasks(session, job)):
             if not session.job_starving(job):
                 break
+            givers = self._givers(task, statement, pool, may)
             if (
-                may(task)
-                and not self.place(task, queue, statement, pool)
+                givers is not None
+                and not self.place(task, queue, statement, givers)
                 and session.nominations.is_being_cleared(task)
             ):
                 # Its victims are still leaving: nobody else goes before it is known what that is good for.
                 break
         settle(session, job, statement, self.kind)
+
+    def _givers(self, task: Task, statement: Statement, pool: Pool, may: Callable[[Task], bool]) -> Pool | None:
+        """
+        Who may lose pods for a task; None where it gets nothing.
+
+        A task that may not take more, now that others of its gang have taken, still gets what they leave over.
+        """
+        if may(task):
+            return pool
+        session = self.session
+        session.on_trial = statement.victims
+        shares = bool(session.on_trial) and may(task)
+        session.on_trial = ()
+        return Pool({}) if shares else None
 
     def begin(self) -> None:
         """Another job is served, or the state changed: what was hopeless may no longer be."""

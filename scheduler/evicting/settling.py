@@ -48,6 +48,23 @@ def waiting_tasks(session: Session, job: Job) -> list[Task]:
     return session.sorted_tasks([task for task in job.pending.values() if not task.is_gated])
 
 
+def needed_first(job: Job, tasks: Sequence[Task]) -> list[Task]:
+    """
+    Tasks in their order, but those first without which some role of the job lacks its minimum.
+
+    Else the whole minimum might go to one role, and the job, no longer starving, would never be whole.
+    """
+    lacking = job.lacking_roles()
+    needed: list[Task] = []
+    others: list[Task] = []
+    for task in tasks:
+        is_needed = lacking.get(task.role, 0) > 0
+        if is_needed:
+            lacking[task.role] -= 1
+        (needed if is_needed else others).append(task)
+    return needed + others
+
+
 def settle(session: Session, job: Job, statement: Statement, kind: Kind) -> bool:
     """
     End a plan: commit it when the job would be whole with it, else take it back; whether it was committed.

@@ -1,9 +1,11 @@
 """
 Jobs that wait in vain and are passed over, as long as nothing changes that could help them or what they were told.
 
-A job sleeps when its pods were tried, no node would take any of them, and its queue was not what kept it back. Then its
-pods only wait for their templates: whether some node takes one is asked once a template. A visit would decide nothing
-and say the same again; waking a job is always right, and costs a visit.
+A job sleeps when each of its pods was tried in vain: no node would take it, or its queue would not. Then its pods only
+wait for their templates: whether some node takes one, or the queue does, is asked once a template. A visit would decide
+nothing and say the same again; waking a job is always right, and costs a visit.
+
+Within a cycle a queue that refuses a pod does so to the end: what the action places takes room of queues and gives none.
 
 What a job is told while it sleeps is what the nodes say at the beginning of a cycle. Room that others are promised in
 the course of one, until pods have left, doesn't count there.
@@ -17,22 +19,23 @@ from typing import TYPE_CHECKING
 
 from scheduler.contract.points import Point
 from scheduler.gates import asks_for_admission
+from scheduler.placing.fiterrors import FitErrors
 from scheduler.placing.verdicts import Verdicts
 from scheduler.reporting.messages import PATIENCE
 from scheduler.state.status import Status
 
 if TYPE_CHECKING:
-    from scheduler.placing.fiterrors import FitErrors
     from scheduler.placing.signature import Signatures
     from scheduler.placing.template import Template
     from scheduler.session import Session
     from scheduler.state.job import Job
+    from scheduler.state.queue import Queue
     from scheduler.state.task import Task
 
 _MIN_FOLLOWED, _FOLLOWED_CELLS = 64, 2_560_000
 """How many templates are followed: at least, and in numbers a node times templates (8 bytes each)."""
 
-Errors = dict[str, "FitErrors"]
+Errors = dict[str, FitErrors]
 """Why pods of a job found no node, by uid."""
 
 
@@ -43,6 +46,8 @@ class _Wait:
     """One that waits for it: what the queue says of it, it says of all."""
     told: FitErrors | None
     """None when no pod of this template was tried."""
+    behind_queue: bool
+    """Whether the queue is what it waits for; what nodes say doesn't matter then."""
 
 
 @dataclass(slots=True)
@@ -132,11 +137,14 @@ class Dormancy:
             return True
         is_news = False
         for wait in group.waits:
-            verdicts, task = self._verdicts[wait.template], _example(session, group, wait)
-            if verdicts.any_free or verdicts.are_lost or task is None or not session.allocatable(queue, task):
+            task = _example(session, group, wait)
+            if task is None or session.holds_back(queue, task) is not wait.behind_queue:
                 return True
-            if wait.told is not None and wait.told != verdicts.errors:
-                if not wait.told.is_kin(verdicts.errors):
+            errors = self._present(session, queue, wait, task)
+            if errors is None:
+                return True
+            if wait.told is not None and wait.told != errors:
+                if not wait.told.is_kin(errors):
                     return True
                 is_news = True
         if is_news and 0.0 <= session.now - group.since < PATIENCE:
@@ -144,6 +152,13 @@ class Dormancy:
             self._due = due if self._due is None else min(self._due, due)
             return False
         return is_news
+
+    def _present(self, session: Session, queue: Queue, wait: _Wait, task: Task) -> FitErrors | None:
+        """What would be told now of a pod that waits; None when some node could take it."""
+        if wait.behind_queue:
+            return FitErrors(base=session.queue_message(queue, task))
+        verdicts = self._verdicts[wait.template]
+        return None if verdicts.any_free or verdicts.are_lost else verdicts.errors
 
     # Falling asleep.
 
@@ -159,19 +174,20 @@ class Dormancy:
             del self._verdicts[template]
 
     def _add(self, session: Session, job: Job) -> None:
-        """Take a job in, unless some node would take a pod of it or its queue is against it."""
+        """Take a job in, unless its queue and some node would take a pod of it."""
         queue, errors = session.queue_of(job), session.fit_errors[job.id]
         waits: dict[Template, _Wait] = {}
         for task in job.pending.values():
             template, error = session.template(task), errors.get(task.uid)
-            told = error if error is not None and not error.base else None
             known = waits.get(template)
             if known is None:
-                if not self._is_hopeless(session, template) or not session.allocatable(queue, task):
+                behind_queue = session.holds_back(queue, task)
+                if not behind_queue and not self._is_hopeless(session, template):
                     return
-                waits[template] = _Wait(template, task, told)
-            elif known.told is None:
-                known.told = told
+                known = waits[template] = _Wait(template, task, None, behind_queue)
+            # Of one that its queue let pass, what has a base is not what nodes said.
+            if known.told is None and error is not None and (known.behind_queue or not error.base):
+                known.told = error
         key = (job.queue, tuple((wait.template, str(wait.told)) for wait in waits.values()))
         group = self._groups.get(key)
         if group is None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from scheduler.contract.effects import Filter, Verdicts
 from scheduler.contract.view import View
+from scheduler.reporting.messages import gist
 from scheduler.state.dimensions import MIN_RESOURCE, Mask, Rows
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class FitErrors:
 
     def is_kin(self, other: FitErrors) -> bool:
         """Whether the other says the same but for numbers."""
-        same = self.base == other.base and self.hyper_node == other.hyper_node
+        same = gist(self.base) == gist(other.base) and self.hyper_node == other.hyper_node
         return same and self.reasons.keys() == other.reasons.keys() and bool(self.nodes) == bool(other.nodes)
 
     def __str__(self) -> str:

@@ -120,7 +120,11 @@ class Hierarchy:
         return self.tree.compare(path_of(left), path_of(right))
 
     def _victims(self, reclaimer: Task, candidates: Sequence[Task]) -> list[Task]:
-        """Tasks whose queues would come after the reclaimer's, had it the task's room; each weighed by itself."""
+        """
+        Tasks whose queues would come after the reclaimer's, had it the task's room; each weighed by itself.
+
+        None of a queue that comes before the reclaimer's now: it would take the room back, and so on for ever (#1661).
+        """
         session = self.session
         dimensions = session.cluster.dimensions
         own = session.job(reclaimer.job)
@@ -128,11 +132,13 @@ class Hierarchy:
             return []
         self._catch_up()
         path = path_of(session.queue_of(own))
+        queues = {job.queue for task in candidates if (job := session.job(task.job)) is not None}
+        ahead = {name for name in queues if self.tree.compare(path, path_of(session.cluster.queues[name])) > 0}
         before = self.tree.set_allocated(own.id, own.claimed + reclaimer.request.row(dimensions))
         victims: list[Task] = []
         for task in candidates:
             job = session.job(task.job)
-            if job is None or job.id not in self.tree:
+            if job is None or job.id not in self.tree or job.queue in ahead:
                 continue
             held = self.tree.set_allocated(job.id, job.claimed - task.request.row(dimensions))
             if self.tree.compare(path, path_of(session.queue_of(job))) < 0:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -16,9 +17,15 @@ if TYPE_CHECKING:
 
 PATIENCE = 30.0
 """Seconds between two messages that differ only in their numbers."""
+_NUMBER = re.compile(r"\d+")
 READY, NOT_READY = "pod group is ready", "pod group is not ready"
 ALL_UNAVAILABLE = "all nodes are unavailable"
 _STANDING = (Status.BOUND, Status.BINDING, Status.RUNNING)
+
+
+def gist(message: str) -> str:
+    """A message without its numbers."""
+    return _NUMBER.sub("#", message)
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,7 +74,7 @@ class Outcome:
     lapses: tuple[Lapse, ...] = ()
     """Evictions whose beneficiaries got nothing of them."""
     asleep: frozenset[str] = frozenset()
-    """Ids of jobs that were passed over: what they were told last still holds."""
+    """Ids of jobs that were passed over, by enqueue or allocate: what they were told last still holds."""
 
 
 def outcome(session: Session, jobs: Iterable[Job]) -> Outcome:
@@ -86,7 +86,8 @@ def outcome(session: Session, jobs: Iterable[Job]) -> Outcome:
         result = _job_outcome(session, job)
         job_outcomes.append(result)
         task_outcomes += _task_outcomes(session, job)
-    asleep = session.passed_over.difference(job.job.id for job in job_outcomes)
+    waiting = session.passed_over.union(session.memory.refused)
+    asleep = waiting.difference(job.job.id for job in job_outcomes)
     return Outcome(tuple(job_outcomes), tuple(task_outcomes), session.nominations.lapses(), asleep)
 
 

@@ -134,10 +134,17 @@ class Job(Accounted):
 
     def roles_pipelined(self) -> bool:
         """Whether each role's minimum stands once releasing resources are free."""
-        return self._bypasses_roles() or all(
-            self._role_count(role, (*_READY, Status.PIPELINED)) + self.best_effort_pending[role] >= minimum
-            for role, minimum in self.role_minimum.items()
-        )
+        return not self.lacking_roles()
+
+    def lacking_roles(self) -> dict[str, int]:
+        """How many tasks of which role are still to find a place, now or once releasing resources are free."""
+        if self._bypasses_roles():
+            return {}
+        placed = {
+            role: self._role_count(role, (*_READY, Status.PIPELINED)) + self.best_effort_pending[role]
+            for role in self.role_minimum
+        }
+        return {role: least - placed[role] for role, least in self.role_minimum.items() if least > placed[role]}
 
     def role_ready_count(self, role: str) -> int:
         """Tasks of a role that have their place, or ask for nothing."""

@@ -68,7 +68,7 @@ def namespace(control_plane: ControlPlane, request: pytest.FixtureRequest) -> It
     name = f"{words}-{secrets.token_hex(3)}"
     api = control_plane.api
     api.create("/api/v1/namespaces", {"metadata": {"name": name}})
-    assert wait_until(lambda: _exists(control_plane, f"/api/v1/namespaces/{name}/serviceaccounts/default"), 30)
+    assert wait_until(lambda: _exists(control_plane, f"/api/v1/namespaces/{name}/serviceaccounts/default"), 90)
     yield name
     api.delete(f"/api/v1/namespaces/{name}")
 

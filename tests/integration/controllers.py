@@ -85,7 +85,7 @@ async def running(
             assert all(isinstance(end, asyncio.CancelledError) for end in ended), ended
 
 
-async def eventually(read: Callable[[], Awaitable[T]], holds: Callable[[T], bool], seconds: float = 30) -> T:
+async def eventually(read: Callable[[], Awaitable[T]], holds: Callable[[T], bool], seconds: float = 90) -> T:
     """Read until the condition holds; what was read then. Fails with what was read last."""
     last: list[T] = []
     try:

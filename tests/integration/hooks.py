@@ -15,7 +15,7 @@ from runtime.patches import JsonPatch, add
 
 T = TypeVar("T")
 
-PATIENCE = 30.0
+PATIENCE = 90.0
 DEFAULTS: dict[str, Any] = {"failurePolicy": "Fail", "sideEffects": "None", "admissionReviewVersions": ["v1"]}
 CONFIG_MAPS = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"]}
 

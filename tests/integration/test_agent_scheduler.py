@@ -133,16 +133,16 @@ def test_single_pods_are_bound_and_one_that_fits_nowhere_hears_why_and_is_tried_
         events: list[dict[str, Any]] = control_plane.api.get(EVENTS.format(namespace))["items"]
         return {(event["involvedObject"]["name"], event["reason"], event["type"]) for event in events}
 
-    assert wait_until(lambda: {("a-0", "Scheduled", "Normal"), ("late", "FailedScheduling", "Warning")} <= told(), 30)
+    assert wait_until(lambda: {("a-0", "Scheduled", "Normal"), ("late", "FailedScheduling", "Warning")} <= told(), 90)
     assert scheduler.metric("volcano_worker_scheduling_cycle_duration_milliseconds_count")
     first = pods.node_of("a-0")
     for number in range(4):
         if pods.node_of(f"a-{number}") == first:
             control_plane.api.delete(f"{pods.path}/a-{number}", gracePeriodSeconds="0")
-    assert wait_until(lambda: pods.node_of("late") == first, 30)
+    assert wait_until(lambda: pods.node_of("late") == first, 90)
     pods.create("gated", schedulingGates=[{"name": "example.com/wait"}])
     control_plane.api.merge(f"{pods.path}/gated", {"spec": {"schedulingGates": None}})
-    assert wait_until(lambda: bool(pods.node_of("gated")), 30)
+    assert wait_until(lambda: bool(pods.node_of("gated")), 90)
     assert scheduler.end() == 1  # without election, as the Go scheduler does
 
 
@@ -156,9 +156,9 @@ def test_another_configuration_counts_for_pods_that_come_after_it(
     assert wait_until(lambda: all(pods.node_of(f"a-{number}") for number in range(3)), 60)
     assert len({pods.node_of(f"a-{number}") for number in range(3)}) == 1
     scheduler.configuration.write_text(FAST)
-    assert wait_until(lambda: scheduler.log.read_text().count("Successfully loaded Scheduler conf") >= 3, 30)
+    assert wait_until(lambda: scheduler.log.read_text().count("Successfully loaded Scheduler conf") >= 3, 90)
     pods.create("b")
-    assert wait_until(lambda: bool(pods.node_of("b")), 30)
+    assert wait_until(lambda: bool(pods.node_of("b")), 90)
     assert pods.node_of("b") != pods.node_of("a-0")
 
 
@@ -186,10 +186,10 @@ def test_a_hard_shard_limits_the_nodes_and_its_status_follows(  # noqa: PLR0917 
     (left,) = [f"a-{number}" for number in range(5) if not pods.node_of(f"a-{number}")]
     assert wait_until(lambda: OUTSIDE in pods.message(left), 30), pods.message(left)
     other.use()
-    assert wait_until(lambda: pods.node_of(left) == nodes[1], 30)
-    assert wait_until(lambda: mine.status("nodesInUse") == sorted(nodes), 30)
+    assert wait_until(lambda: pods.node_of(left) == nodes[1], 90)
+    assert wait_until(lambda: mine.status("nodesInUse") == sorted(nodes), 90)
     mine.desire(nodes[1])
-    assert wait_until(lambda: mine.status("nodesInUse") == [nodes[1]], 30)
+    assert wait_until(lambda: mine.status("nodesInUse") == [nodes[1]], 90)
 
 
 def test_a_soft_shard_comes_first_and_other_nodes_after_it(
@@ -203,7 +203,7 @@ def test_a_soft_shard_comes_first_and_other_nodes_after_it(
     assert wait_until(lambda: all(pods.node_of(f"a-{number}") for number in range(4)), 60)
     assert {pods.node_of(f"a-{number}") for number in range(4)} == {nodes[1]}
     pods.create("more")
-    assert wait_until(lambda: pods.node_of("more") == nodes[0], 30)
+    assert wait_until(lambda: pods.node_of("more") == nodes[0], 90)
 
 
 def test_a_queue_opens_gates_as_far_as_it_has_room(

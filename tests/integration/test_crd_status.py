@@ -228,4 +228,4 @@ def _until_refused(plane: ControlPlane, body: dict[str, Any]) -> None:
             return True
         return False
 
-    assert wait_until(is_refused, 10)
+    assert wait_until(is_refused, 90)

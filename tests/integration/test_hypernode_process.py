@@ -98,10 +98,10 @@ def test_the_leader_counts_nodes_a_follower_is_ready_too_and_both_end_well(
         return int(found.get("status", {}).get("nodeCount", 0))
 
     try:
-        assert wait_until(lambda: count() == 1, 30)
+        assert wait_until(lambda: count() == 1, 90)
         assert leader.end() == 0
-        assert wait_until(lambda: holder() not in {"", first}, 30)
-        assert wait_until(lambda: follower.answers("/readyz") == 200, 30)
+        assert wait_until(lambda: holder() not in {"", first}, 90)
+        assert wait_until(lambda: follower.answers("/readyz") == 200, 90)
         assert follower.end() == 0
     finally:
         api.delete(f"{HYPERNODES}/{name}")

@@ -259,7 +259,7 @@ def test_what_must_hold_holds_whatever_happens(chaos: Chaos) -> None:
         looking.join()
     if chaos.watcher.violations or not settled:
         chaos.scheduler.process.send_signal(signal.SIGUSR1)
-        wait_until(lambda: bool(list(chaos.scheduler.directory.glob("snapshot-*"))), 20)
+        wait_until(lambda: bool(list(chaos.scheduler.directory.glob("snapshot-*"))), 90)
     assert not chaos.watcher.violations
     assert settled, [(group["metadata"]["name"], group.get("status")) for group in chaos.groups()]
 

@@ -98,7 +98,7 @@ def test_a_standby_leads_at_the_release_and_does_not_wait_for_its_next_poll(
     first = start("a", PATIENT)
     first.wait_leading(10)
     second = start("b", PATIENT)
-    assert wait_until(lambda: second.elector.leader == "a", 10)
+    assert wait_until(lambda: second.elector.leader == "a", 90)
     first.elector.stop()
     second.wait_leading(20)
     found = spec(control_plane, path)
@@ -128,7 +128,7 @@ def test_the_lease_of_a_killed_process_is_taken_after_its_duration(
         assert process.stdout is not None
         assert process.stdout.readline() == "leading\n"
         successor = start("successor")
-        assert wait_until(lambda: successor.elector.leader == "victim", 10)
+        assert wait_until(lambda: successor.elector.leader == "victim", 90)
         killed = time.monotonic()
         process.send_signal(signal.SIGKILL)
         waited = successor.wait_leading(15) - killed
@@ -140,7 +140,7 @@ def test_an_outage_stops_writes_and_ends_nothing(control_plane: ControlPlane, pa
     holder = start("a")
     holder.wait_leading(10)
     standby = start("b")
-    assert wait_until(lambda: standby.elector.leader == "a", 10)
+    assert wait_until(lambda: standby.elector.leader == "a", 90)
     holder.elector.fence.check()
     control_plane.kill_apiserver()
     try:
@@ -150,7 +150,7 @@ def test_an_outage_stops_writes_and_ends_nothing(control_plane: ControlPlane, pa
         threading.Event().wait(QUICK.lease_duration)
     finally:
         control_plane.start_apiserver()
-    assert wait_until(lambda: holder.elector.fence.is_open or standby.elector.fence.is_open, 20)
+    assert wait_until(lambda: holder.elector.fence.is_open or standby.elector.fence.is_open, 90)
     # Whoever came first has it; both may not.
     if standby.elector.is_leader:
         assert holder.lost.wait(10)
@@ -166,7 +166,7 @@ def test_after_an_outage_a_holder_without_rival_goes_on(control_plane: ControlPl
         assert wait_until(lambda: not holder.elector.fence.is_open, QUICK.renew_deadline + 2)
     finally:
         control_plane.start_apiserver()
-    assert wait_until(lambda: holder.elector.fence.is_open, 20)
+    assert wait_until(lambda: holder.elector.fence.is_open, 90)
     assert not holder.lost.is_set()
     assert spec(control_plane, path)["leaseTransitions"] == 0
 
@@ -210,7 +210,7 @@ def test_a_deleted_lease_is_made_again(control_plane: ControlPlane, path: str, s
     holder.wait_leading(10)
     uid = control_plane.api.get(f"{path}/{NAME}")["metadata"]["uid"]
     control_plane.api.delete(f"{path}/{NAME}")
-    assert wait_until(lambda: _uid(control_plane, path) not in {"", uid}, 10)
+    assert wait_until(lambda: _uid(control_plane, path) not in {"", uid}, 90)
     holder.elector.fence.check()
     assert not holder.lost.is_set()
 

@@ -198,9 +198,9 @@ def test_a_watch_shows_what_comes_and_ends_with_ctrl_c(
         command = argv("vcctl", "job", "list", "-w", "-n", namespace)
         watch = subprocess.Popen(command, cwd=ROOT, env=environ, stdout=out, stderr=subprocess.PIPE, text=True)
     try:
-        assert wait_until(lambda: "Creation" in log.read_text(), 30)
+        assert wait_until(lambda: "Creation" in log.read_text(), 90)
         vcctl("job", "run", "-N", "later", "-n", namespace)
-        assert wait_until(lambda: "later" in log.read_text(), 30)
+        assert wait_until(lambda: "later" in log.read_text(), 90)
         watch.send_signal(signal.SIGINT)
         _, errors = watch.communicate(timeout=30)
     finally:

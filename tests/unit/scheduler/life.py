@@ -70,8 +70,6 @@ class Life:
             if evicts:
                 self.evicted.append(task.name)
                 self._leaving.append((number + self._grace, task))
-        for told in self.result.outcome.jobs:
-            told.job.phase = told.phase
         self._bury()
         return self.result
 

@@ -13,15 +13,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scheduler.actions import BUILT_IN as ACTIONS
-from scheduler.cache.statuses import gist
 from scheduler.cycle import Result, run_cycle
 from scheduler.dump import parts
 from scheduler.explain.explain import explain
 from scheduler.explain.opening import opened
 from scheduler.explain.shared import Shared
+from scheduler.fairness.refused import Refused
 from scheduler.memory import Memory
 from scheduler.placing.dormant import Dormancy
-from scheduler.reporting.messages import PATIENCE
+from scheduler.reporting.messages import PATIENCE, gist
 from tests.unit.scheduler import changing
 from tests.unit.scheduler.build import World, memory_of
 
@@ -53,6 +53,13 @@ class Sleepless(Dormancy):
         """Each job is visited in each cycle."""
 
 
+class Asked(Refused):
+    """Each job is asked about in each cycle."""
+
+    def ask(self, session: Any, job: Any) -> bool:
+        return bool(session.job_enqueueable(job))
+
+
 @dataclass
 class Side:
     """One of the two schedulers, with its own copy of the cluster."""
@@ -76,7 +83,7 @@ def sides(seed: int, kind: str, *, sociable: bool) -> tuple[Side, Side]:
     text = CONFIGURATION.format(actions=actions, divider=divider)
     made = [changing.world(seed, sociable=sociable) for _ in range(2)]
     sleeping, watching = (Side(world, memory_of(world.cluster, text)) for world in made)
-    watching.memory.dormancy = Sleepless()
+    watching.memory.dormancy, watching.memory.refused = Sleepless(), Asked()
     return sleeping, watching
 
 
@@ -128,16 +135,19 @@ class Told:
 
     def __init__(self) -> None:
         self._words: dict[str, list[tuple[float, str]]] = {}
+        self._last: dict[str, float] = {}
+        """When something was said of them last: a job whose queue is gone hears no more."""
 
     def hear(self, watching: Side, now: float) -> None:
+        self._last |= dict.fromkeys(changing.told(watching.results[-1:]), now)
         for key, text in kept(watching).items():
             words = self._words.setdefault(key, [])
             if not words or words[-1][1] != text:
                 words.append((now, text))
 
-    def was_said(self, key: str, text: str, after: float) -> bool:
-        """Whether that was the word at some time after that."""
-        words = self._words[key]
+    def was_said(self, key: str, text: str) -> bool:
+        """Whether that was the word not longer ago than numbers may be, or no longer before the last one."""
+        words, after = self._words[key], self._last[key] - PATIENCE
         ends = [*(at for at, _ in words[1:]), float("inf")]
         return any(text == word and end > after for (_, word), end in zip(words, ends, strict=True))
 
@@ -170,7 +180,8 @@ def test_what_is_decided_and_told_is_that_of_visiting_every_job(kind: str, socia
         assert mine.keys() == other.keys()
         if not makes_promises(watching):
             assert {key: sense(text) for key, text in mine.items()} == {key: sense(text) for key, text in other.items()}
-            assert all(said.was_said(key, text, now - PATIENCE) for key, text in mine.items())
+            # Of what the first of two visits in one cycle says, the second leaves nothing for comparison.
+            assert kind == "twice" or all(said.was_said(key, text) for key, text in mine.items())
 
 
 def test_enough_of_those_that_wait_in_these_clusters_sleep() -> None:

@@ -136,3 +136,62 @@ def test_within_a_job_urgent_pods_replace_others_where_all_of_its_pods_count_as_
     chiefs = [task for task in world.cluster.jobs["ns/job"].tasks.values() if task.role == "chief"]
     assert [task.status for task in chiefs] == [Status.RUNNING] * 2
     assert (life.running("job"), len(life.evicted)) == (4, 2)
+
+
+@pytest.mark.parametrize("queues", ["proportion", "capacity"])
+@pytest.mark.parametrize("action", ["preempt", "reclaim", "gangpreempt", "gangreclaim"])
+def test_pods_start_also_where_evicting_actions_have_their_turn_before_allocate(action: str, queues: str) -> None:
+    world = nodes(2)
+    world.gang("first", [("w", 4, pod())])
+    text = chart(f"enqueue, {action}, allocate, backfill", queues=queues, gang=UNPROTECTED)
+    life = Life(world, text.replace("  - name: overcommit\n", "")).settle(2)
+    world.gang("second", [("w", 4, pod())], priority=100)
+    assert life.settle(2).running("first", "second") == (4, 4)
+    assert life.evicted == []
+
+
+@pytest.mark.parametrize("grace", [0, 3])
+@pytest.mark.parametrize("action", ["preempt", "gangpreempt"])
+def test_room_is_kept_for_whom_it_was_made_where_evicting_actions_come_before_allocate(action: str, grace: int) -> None:
+    world = nodes(2)
+    world.gang("low", [("w", 8, pod())], minimum=0)
+    text = chart(f"enqueue, {action}, allocate, backfill").replace("  - name: overcommit\n", "")
+    life = urgent(world, text, 4, grace=grace)
+    life.step()
+    victims = list(life.evicted)
+    assert len(victims) == 4
+    world.gang("rival", [("w", 1, pod())], priority=200, minimum=0)
+    life.settle()
+    assert (life.running("low", "high", "rival"), life.evicted) == ((4, 4, 0), victims)
+
+
+@pytest.mark.parametrize("action", ["preempt", "reclaim", "gangpreempt", "gangreclaim"])
+def test_pods_that_never_preempt_wait_for_room_and_then_start(action: str) -> None:
+    world = nodes(1)
+    for name in ("own", "other"):
+        world.queue(name, weight=1, deserved={"cpu": "2"})
+    world.gang("low", [("w", 4, pod())], minimum=0, queue="own" if action.endswith("preempt") else "other")
+    text = chart(f"enqueue, allocate, {action}, backfill", queues="capacity").replace("  - name: overcommit\n", "")
+    life = Life(world, text).settle(2)
+    world.gang("high", [("w", 2, pod(preemption_policy="Never"))], priority=100, queue="own")
+    assert life.settle(4).running("low", "high") == (4, 0)
+    life.delete("low")
+    assert life.settle(4).running("high") == 2
+    assert life.evicted == []
+
+
+@pytest.mark.parametrize("action", ["preempt", "reclaim"])
+def test_room_is_made_for_the_minimum_of_each_role_whichever_comes_first(action: str) -> None:
+    world = nodes(1)
+    for name in ("own", "other"):
+        world.queue(name, weight=1, deserved={"cpu": "2"})
+    world.gang("low", [("w", 4, pod())], minimum=0, queue="own" if action == "preempt" else "other")
+    text = chart(f"enqueue, allocate, {action}, backfill", queues="capacity").replace("  - name: overcommit\n", "")
+    life = Life(world, text).settle(2)
+    roles = [("master", 2, pod()), ("worker", 6, pod(0.5))]
+    least = {"master": 1, "worker": 2}
+    world.gang("high", roles, minimum=3, role_minimum=least, priority=100, queue="own")
+    life.settle()
+    running = [task.role for task in world.cluster.jobs["ns/high"].tasks.values() if task.status is Status.RUNNING]
+    assert {role: running.count(role) for role in least} == least
+    assert (life.running("low"), len(life.evicted)) == (2, 2)

@@ -43,6 +43,26 @@ def test_a_gang_that_lost_a_pod_gets_its_place_back_before_a_newcomer_takes_it()
     assert lived.settle(2).running("gang", "newcomer") == (3, 0)
 
 
+@pytest.mark.parametrize(("state", "expected"), [("Open", ("Running", 2)), ("Closed", ("Pending", 0))])
+def test_a_group_whose_pods_are_gone_is_pending_again_and_let_in_anew(state: str, expected: tuple[str, int]) -> None:
+    world = nodes(1)
+    world.gang("gang", [("w", 2, pod())], resources={"cpu": "2"})
+    lived = life(world).settle(2)
+    assert lived.phase("gang") == "Running"
+    for task in list(world.cluster.jobs["ns/gang"].tasks.values()):
+        world.cluster.remove_task(task.uid)
+    world.queue("default", state=state)
+    lived.step()
+    assert lived.phase("gang") == "Pending"
+    for ordinal in range(2):
+        fresh = Task(
+            uid=f"new-{ordinal}", namespace="ns", name=f"gang-w-{ordinal}", job="ns/gang", shape=pod(), role="w"
+        )
+        world.cluster.add_task(fresh)
+    lived.settle(3)
+    assert (lived.phase("gang"), lived.running("gang")) == expected
+
+
 def test_what_a_broken_gang_can_not_use_is_left_to_others() -> None:
     world = nodes(1, 3.0)
     world.gang("gang", [("w", 3, pod())])

@@ -141,3 +141,126 @@ def test_a_queue_that_is_not_open_lets_nothing_in_and_keeps_what_runs(queues: st
     world.queue("a", weight=1, state="Open")
     world.cluster.changed_jobs.add("ns/new")
     assert life.settle(2).running("old", "new") == (2, 1)
+
+
+GANGS = """
+actions: "allocate, backfill, gangreclaim, gangpreempt"
+tiers:
+- plugins:
+  - name: priority
+  - name: gang
+    enablePreemptable: false
+  - name: conformance
+  - name: capacity
+- plugins:
+  - name: drf
+    enablePreemptable: false
+  - name: predicates
+  - name: nodeorder
+  - name: binpack
+"""
+
+
+def borrowed(own: str, lent: str, *gangs: tuple[int, int], **more: Any) -> Life:
+    """Four nodes of one cpu, full of these gangs `(pods, minimum)` of queue b; a and b deserve so much."""
+    world = nodes(4, 1.0)
+    world.queue("a", weight=1, deserved={"cpu": own}, **more)
+    world.queue("b", weight=1, deserved={"cpu": lent})
+    for number, (count, minimum) in enumerate(gangs):
+        world.gang(f"rich{number}", [("w", count, pod())], minimum=minimum, queue="b")
+    life = Life(world, GANGS, grace=2).settle(2)
+    assert sum(life.running(f"rich{number}") == count for number, (count, _) in enumerate(gangs)) == len(gangs)
+    return life
+
+
+def test_a_gang_takes_back_the_pods_that_another_gang_can_spare() -> None:
+    life = borrowed("2", "2", (4, 2))
+    life.world.gang("poor", [("w", 2, pod())], queue="a")
+    assert life.settle().running("rich0", "poor") == (2, 2)
+    assert len(life.evicted) == 2
+
+
+def test_a_gang_that_can_spare_nobody_is_broken_as_a_whole_and_the_other_left_alone() -> None:
+    life = borrowed("2", "2", (2, 2), (2, 2))
+    life.world.gang("poor", [("w", 2, pod())], queue="a")
+    life.settle()
+    assert (sorted((life.running("rich0"), life.running("rich1"))), life.running("poor")) == ([0, 2], 2)
+
+
+@pytest.mark.parametrize(
+    ("own", "lent", "pods"),
+    [("2", "4", 2), ("4", "2", 4), ("1", "2", 2)],
+    ids=["nobody holds more than it deserves", "more than can be given back", "more than the queue deserves"],
+)
+def test_a_gang_takes_nothing_back_where_it_would_not_run(own: str, lent: str, pods: int) -> None:
+    life = borrowed(own, lent, (4, 4) if pods == 4 else (4, 2))
+    if pods == 4:
+        life.world.queue("b", weight=1, deserved={"cpu": lent}, guarantee=Guarantee(resource={"cpu": lent}))
+    life.world.gang("poor", [("w", pods, pod())], queue="a")
+    assert life.settle().running("rich0", "poor") == (4, 0)
+    assert life.evicted == []
+
+
+def test_room_that_a_gang_takes_back_is_kept_from_a_queue_that_comes_first() -> None:
+    life = borrowed("2", "2", (4, 2))
+    life.world.queue("b", weight=1, deserved={"cpu": "2"}, priority=100)
+    life.world.gang("racer", [("w", 2, pod())], queue="b")
+    life.settle(2)
+    life.world.gang("poor", [("w", 2, pod())], queue="a")
+    assert life.settle().running("rich0", "racer", "poor") == (2, 0, 2)
+    assert len(life.evicted) == 2
+
+
+@pytest.mark.parametrize("action", ["reclaim", "gangreclaim"])
+@pytest.mark.parametrize("queues", ["proportion", "capacity"])
+@pytest.mark.parametrize("count", [2, 5])
+def test_queues_that_each_deserve_half_do_not_take_the_rest_from_each_other_by_turns(
+    count: int, queues: str, action: str
+) -> None:
+    """Of 11 cpus each may have 10 and deserves 5 (#3729): who takes back ends with what it deserves, and is left alone."""
+    world = nodes(1, 11.0)
+    for name in ("a", "b"):
+        world.queue(name, weight=1, deserved={"cpu": "5"}, capability={"cpu": "10"})
+    world.gang("rich", [("w", 5, pod(2))], minimum=2, queue="a")
+    life = Life(world, text(queues, eager=False, actions=f"enqueue, allocate, {action}, backfill")).settle(2)
+    world.gang("poor", [("w", count, pod(2))], minimum=2, queue="b")
+    # The gang actions place all pods that wait, or none: five are more than is deserved.
+    expected = (5, 0) if action == "gangreclaim" and count == 5 else (3, 2)
+    assert life.settle().running("rich", "poor") == expected
+    assert len(life.evicted) == expected[1]
+
+
+BY_TREE = """
+actions: "enqueue, allocate, reclaim, backfill"
+tiers:
+- plugins: [{name: priority}, {name: gang}, {name: conformance}]
+- plugins: [{name: drf, enableHierarchy: true}, {name: predicates}]
+"""
+
+
+def test_queues_of_a_tree_do_not_take_from_each_other_by_turns_whatever_their_weights() -> None:
+    """A queue that holds little scales down what its sibling holds, so who comes first may turn with every pod (#1661)."""
+    world = nodes(1, 8.0)
+    for name, path, weights in (
+        ("little", "root/dev/little", "1/1/1"),
+        ("big", "root/dev/big", "1/1/1000"),
+        ("alt", "root/alt/alt", "1/1/1"),
+    ):
+        notes = {"volcano.sh/hierarchy": path, "volcano.sh/hierarchy-weights": weights}
+        world.queue(name, weight=1, annotations=notes)
+    for name, count in (("little", 2), ("big", 8), ("alt", 8)):
+        for number in range(count):
+            world.gang(f"{name}{number}", [("w", 1, pod())], queue=name)
+    life = Life(world, BY_TREE).settle(10)
+    assert life.evicted == []
+
+
+@pytest.mark.parametrize("queues", ["proportion", "capacity"])
+def test_pods_of_a_gang_share_the_room_that_one_victim_leaves(queues: str) -> None:
+    """The first takes the last thing that there is to give back, the second what that leaves over."""
+    world = shared("a", "b", cpu="2", count=1)
+    world.gang("rich", [("w", 3, pod(1)), ("small", 1, pod(1))], minimum=0, queue="a")
+    life = Life(world, text(queues, eager=False)).settle(2)
+    world.gang("poor", [("w", 4, pod(0.5))], queue="b")
+    assert life.settle().running("rich", "poor") == (2, 4)
+    assert len(life.evicted) == 2

@@ -67,7 +67,7 @@ def test_a_job_that_no_node_can_take_is_told_once_and_passed_over_until_a_node_c
     memory = memory_of(world.cluster)
     assert messages(run(world, memory))[0] == "0/3 nodes are unavailable: 3 Insufficient cpu."
     world.node("other", cpu=1000.0)
-    result = run(world, memory)
+    result = run(world, memory, now=1001.0)
     assert (result.outcome.asleep, result.outcome.jobs, messages(result)) == ({"ns/g"}, (), [])
     world.node("new", cpu=2 * LARGE)
     assert binds(run(world, memory)) == [("g-w-0", "new"), ("g-w-1", "new")]
@@ -311,3 +311,61 @@ def test_only_so_many_templates_are_followed(monkeypatch: pytest.MonkeyPatch) ->
     memory = memory_of(world.cluster)
     run(world, memory)
     assert sleepers(world, memory) == ["ns/g"]
+
+
+def behind_queue(*, capability: dict[str, str], pods: int = 2) -> World:
+    """Nodes with room for all pods of the job `ns/g`, whose queue may not have even one of them."""
+    world = World()
+    world.node("n", cpu=10 * LARGE)
+    world.queue("default", capability=capability)
+    world.gang("g", [("w", pods, shape(cpu=LARGE))])
+    return world
+
+
+def test_a_job_that_its_queue_refuses_sleeps_until_the_queue_takes_it() -> None:
+    world = behind_queue(capability={"cpu": "1"})
+    memory = memory_of(world.cluster, SHARING)
+    reason = "proportion: queue default has used up its deserved part: insufficient cpu (asked 2000.00, taken 0.00 of"
+    assert messages(run(world, memory)) == [f"{reason} 1000.00)"] * 2
+    result = run(world, memory, now=1001.0)
+    assert (result.outcome.asleep, messages(result)) == ({"ns/g"}, [])
+    world.node("another", cpu=LARGE)
+    assert sleepers(world, memory, now=1002.0) == ["ns/g"], "what nodes say doesn't matter"
+    world.queue("default", capability={"cpu": "3"})
+    assert sleepers(world, memory, now=1003.0) == [], "the queue takes one of two"
+    world.queue("default", capability={"cpu": "4"})
+    assert binds(run(world, memory, now=1004.0)) == [("g-w-0", "n"), ("g-w-1", "n")]
+
+
+def test_a_queue_that_has_less_to_give_says_so_30_seconds_later() -> None:
+    world = behind_queue(capability={"cpu": "1500m"})
+    memory = memory_of(world.cluster, SHARING)
+    run(world, memory)
+    world.queue("default", capability={"cpu": "1"})
+    assert sleepers(world, memory, now=1001.0) == ["ns/g"]
+    assert memory.dormancy.is_due(1000.0 + PATIENCE)
+    assert "taken 0.00 of 1000.00" in messages(run(world, memory, now=1000.0 + PATIENCE))[0]
+
+
+def test_a_queue_that_refuses_for_another_reason_says_so_at_once() -> None:
+    world = behind_queue(capability={"cpu": "1"})
+    memory = memory_of(world.cluster, SHARING)
+    run(world, memory)
+    world.queue("default", capability={"cpu": "1"}, state="Closed")
+    assert messages(run(world, memory, now=1001.0))[0] == "proportion: queue default is not open"
+
+
+def test_jobs_of_a_queue_over_its_share_are_told_so_once_and_passed_over() -> None:
+    world = World()
+    for name in ("n", "n2"):
+        world.node(name, cpu=LARGE)
+    world.queue("default", capability={"cpu": "2", "memory": "1Gi", "pods": "1"})
+    world.gang("held", [], minimum=0, phase="Running")
+    world.member("held", "held", "n", shape(cpu=LARGE))
+    world.gang("g", [("w", 1, shape(cpu=100.0))])
+    memory = memory_of(world.cluster, SHARING)
+    (told,) = messages(run(world, memory))
+    assert told.startswith("proportion: queue default has used up its deserved part: insufficient cpu")
+    assert sleepers(world, memory, now=1001.0) == ["ns/g"]
+    world.cluster.remove_task("uid-held")
+    assert binds(run(world, memory, now=1002.0)) == [("g-w-0", "n")]

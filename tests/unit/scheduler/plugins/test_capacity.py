@@ -195,7 +195,7 @@ def test_admission_holds_the_minimum_against_the_real_capability() -> None:
     world.gang("b", [], queue="q", minimum=1, resources={"cpu": "2"})
     world.gang("c", [], queue="q", minimum=1, resources={"memory": "2Gi"})
     result = cycle(world, memory_of(world.cluster, tiers("capacity")))
-    assert [world.cluster.jobs[f"ns/{name}"].phase for name in "abc"] == ["Inqueue", "", "Inqueue"]
+    assert [world.cluster.jobs[f"ns/{name}"].phase for name in "abc"] == ["Inqueue", "Pending", "Inqueue"]
     told = {outcome.job.name: outcome for outcome in result.outcome.jobs}
     assert told["b"].refusal == "queue resource quota insufficient: insufficient cpu"
     assert (
@@ -260,7 +260,7 @@ def test_the_metrics_hear_amounts_and_limits_and_of_no_limit_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("argument", "priority", "expected"), [("true", 10, "Inqueue"), ("true", 5, ""), ("false", 10, "")]
+    ("argument", "priority", "expected"), [("true", 10, "Inqueue"), ("true", 5, "Pending"), ("false", 10, "Pending")]
 )
 def test_a_full_queue_lets_in_who_outranks_its_jobs_only_where_asked_to(
     argument: str, priority: int, expected: str

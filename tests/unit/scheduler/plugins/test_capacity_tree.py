@@ -61,7 +61,7 @@ def test_a_queue_with_queues_below_it_takes_no_jobs() -> None:
     job(world, "parent", name="asks", resources={"cpu": "1"})
     job(world, "leaf")
     assert bound(world) == ["of-leaf-w-0"]
-    assert world.cluster.jobs["ns/asks"].phase == ""
+    assert world.cluster.jobs["ns/asks"].phase == "Pending"
 
 
 def test_what_a_queue_does_not_limit_it_inherits() -> None:
@@ -79,7 +79,7 @@ def test_children_share_what_their_parent_may_have() -> None:
     for queue in ("q61", "q62"):
         job(world, queue, resources=least)
     assert bound(world) == ["of-q61-w-0"]
-    assert [world.cluster.jobs[f"ns/of-{name}"].phase for name in ("q61", "q62")] == ["Inqueue", ""]
+    assert [world.cluster.jobs[f"ns/of-{name}"].phase for name in ("q61", "q62")] == ["Inqueue", "Pending"]
 
 
 def test_allocation_stops_where_an_ancestor_is_full_and_says_which() -> None:
@@ -247,7 +247,7 @@ def test_what_a_statement_moved_above_is_taken_back_with_it() -> None:
 
 def test_a_full_root_lets_in_what_is_deserved_only_where_asked_to() -> None:
     queues = {"a": {"deserved": {"cpu": "4"}}, "b": {"deserved": {"cpu": "4"}}}
-    for more, expected in (("", ""), (", capacity.admitWithinDeserved: true", "Inqueue")):
+    for more, expected in (("", "Pending"), (", capacity.admitWithinDeserved: true", "Inqueue")):
         world = tree_of(queues, cpu=8.0, capability={"cpu": "8"})
         world.gang("run-b", [], queue="b", minimum=8, phase="Running", resources={"cpu": "8"})
         for number in range(8):
@@ -256,7 +256,7 @@ def test_a_full_root_lets_in_what_is_deserved_only_where_asked_to() -> None:
         world.gang("too-much", [], queue="a", minimum=1, resources={"cpu": "1"})
         bound(world, more)
         assert world.cluster.jobs["ns/new"].phase == expected
-        assert world.cluster.jobs["ns/too-much"].phase == ""
+        assert world.cluster.jobs["ns/too-much"].phase == "Pending"
 
 
 @pytest.mark.parametrize("seed", range(8))

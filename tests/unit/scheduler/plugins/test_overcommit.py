@@ -64,7 +64,7 @@ def test_what_is_in_use_and_what_is_let_in_counts_once() -> None:
     world.gang("new", [], minimum=6, resources={"cpu": "6"})
     world.gang("more", [], minimum=1, resources={"cpu": "1"})
     assert admitted(world, "new")
-    assert world.cluster.jobs["ns/more"].phase == ""
+    assert world.cluster.jobs["ns/more"].phase == "Pending"
 
 
 def test_a_waiting_job_keeps_its_minimum_free() -> None:

@@ -110,7 +110,7 @@ def test_only_what_is_requested_is_held_against_capability(
     world = two_queues(queue, cpu, memory, resources)
     result = cycle(world, memory_of(world.cluster, tiers("gang", f"proportion; {ALL}")))
     assert binds(result) == expected
-    assert world.cluster.jobs["ns/new"].phase == ("Inqueue" if expected else "")
+    assert world.cluster.jobs["ns/new"].phase == ("Inqueue" if expected else "Pending")
 
 
 def test_without_admission_the_deserved_part_still_holds() -> None:
@@ -135,7 +135,7 @@ def test_a_queue_that_is_not_open_takes_nothing(state: str) -> None:
     world.gang("new", [("w", 1, shape())], queue="shut", resources={"cpu": "1"})
     world.gang("let-in", [("w", 1, shape())], queue="shut", phase="Inqueue")
     assert binds(cycle(world, memory_of(world.cluster, tiers("gang", f"proportion; {ALL}")))) == []
-    assert world.cluster.jobs["ns/new"].phase == ""
+    assert world.cluster.jobs["ns/new"].phase == "Pending"
 
 
 def test_the_queue_of_the_highest_priority_is_served_first() -> None:
@@ -166,11 +166,11 @@ def test_what_is_let_in_is_kept_free_in_this_cycle_and_the_next() -> None:
     world.gang("a", [], queue="q", minimum=3, resources={"cpu": "3"})
     world.gang("b", [], queue="q", minimum=2, resources={"cpu": "2"})
     cycle(world, memory)
-    assert [world.cluster.jobs[f"ns/{name}"].phase for name in "ab"] == ["Inqueue", ""]
+    assert [world.cluster.jobs[f"ns/{name}"].phase for name in "ab"] == ["Inqueue", "Pending"]
     world.gang("c", [], queue="q", minimum=2, resources={"cpu": "2"})
     world.gang("d", [], queue="q", minimum=1, resources={"cpu": "1"})
     cycle(world, memory, uid="second")
-    assert [world.cluster.jobs[f"ns/{name}"].phase for name in "bcd"] == ["", "", "Inqueue"]
+    assert [world.cluster.jobs[f"ns/{name}"].phase for name in "bcd"] == ["Pending", "Pending", "Inqueue"]
 
 
 def test_a_job_that_a_neighbour_in_the_tier_refuses_takes_no_room() -> None:
@@ -179,7 +179,7 @@ def test_a_job_that_a_neighbour_in_the_tier_refuses_takes_no_room() -> None:
     world.gang("a", [], queue="q", minimum=4, resources={"cpu": "4", "memory": "64Gi"})
     world.gang("b", [], queue="q", minimum=4, resources={"cpu": "4"})
     cycle(world, memory_of(world.cluster, tiers("gang", f"overcommit; proportion; {ALL}")))
-    assert [world.cluster.jobs[f"ns/{name}"].phase for name in "ab"] == ["", "Inqueue"]
+    assert [world.cluster.jobs[f"ns/{name}"].phase for name in "ab"] == ["Pending", "Inqueue"]
 
 
 def test_an_elastic_part_makes_room_for_an_admission() -> None:
@@ -190,11 +190,11 @@ def test_an_elastic_part_makes_room_for_an_admission() -> None:
     world.gang("new", [], minimum=3, resources={"cpu": "3"})
     world.gang("too-much", [], minimum=3, resources={"cpu": "3"})
     cycle(world, memory_of(world.cluster, tiers("gang", f"proportion; {ALL}")))
-    assert [world.cluster.jobs[f"ns/{name}"].phase for name in ("new", "too-much")] == ["Inqueue", ""]
+    assert [world.cluster.jobs[f"ns/{name}"].phase for name in ("new", "too-much")] == ["Inqueue", "Pending"]
 
 
 def test_gated_pods_reserve_nothing_yet_but_the_queues_own_gate_does() -> None:
-    for gate, expected in (("example.com/wait", "Inqueue"), ("scheduling.volcano.sh/queue-allocation-gate", "")):
+    for gate, expected in (("example.com/wait", "Inqueue"), ("scheduling.volcano.sh/queue-allocation-gate", "Pending")):
         world = world_of((4, 16))
         gated = shape(4000.0, 0, scheduling_gates=(PodSchedulingGate(name=gate),))
         world.gang("a", [("w", 1, gated)], phase="Inqueue", resources={"cpu": "4"})
@@ -260,7 +260,7 @@ def test_a_job_of_a_missing_queue_is_passed_over() -> None:
 
 
 def test_a_resource_that_no_node_has_is_admitted_only_where_the_capability_names_it() -> None:
-    for capability, expected in (({"nvidia.com/gpu": "8"}, "Inqueue"), ({"cpu": "8"}, "")):
+    for capability, expected in (({"nvidia.com/gpu": "8"}, "Inqueue"), ({"cpu": "8"}, "Pending")):
         world = world_of((4, 16))
         world.queue("q", capability=capability)
         world.gang("gpu", [], queue="q", minimum=1, resources={"nvidia.com/gpu": "2"})
