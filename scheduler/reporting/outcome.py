@@ -113,7 +113,8 @@ def _job_outcome(session: Session, job: Job) -> JobOutcome:
     reason = NOT_ENOUGH if whole else _obstacle(session, job)
     # A group without pods waits as well when something is against it, though the reference writes no condition then.
     is_told = bool(job.tasks) or (not whole and job.id in session.job_messages)
-    condition = _condition(session, job, reason, whole=whole) if is_told else None
+    text = "" if whole else messages.gang_text(session, job)
+    condition = _condition(session, job, reason, text) if is_told else None
     phase = _phase(session, job, is_unschedulable=condition is not None and condition.type == "Unschedulable")
     counts = job.counts
     waits = phase in {"Unknown", "Pending", "Inqueue"} and not whole
@@ -124,7 +125,7 @@ def _job_outcome(session: Session, job: Job) -> JobOutcome:
         counts[Status.SUCCEEDED],
         counts[Status.FAILED],
         condition,
-        messages.gang_text(session, job) if waits else "",
+        text if waits else "",
         session.refusals.get(job.id, ""),
     )
 
@@ -145,15 +146,16 @@ def _obstacle(session: Session, job: Job) -> str:
     return getattr(verdict, "reason", NOT_ENOUGH)
 
 
-def _condition(session: Session, job: Job, reason: str, *, whole: bool) -> Condition | None:
-    if whole:
+def _condition(session: Session, job: Job, reason: str, text: str) -> Condition | None:
+    """What the PodGroup is told; `text` says why it waits, and is empty for a whole gang."""
+    if not text:
         return Condition("Scheduled", GANG_READY, "", session.uid)
     leaving = _leaving(job)
     replaced = bool(job.counts[Status.PENDING] or job.counts[Status.PIPELINED])
     if leaving and not replaced and job.count(SCHEDULED) + leaving >= job.min_available:
         # Pods of a whole gang are being deleted: nothing waits for anything.
         return None
-    return Condition("Unschedulable", reason, messages.gang_text(session, job), session.uid)
+    return Condition("Unschedulable", reason, text, session.uid)
 
 
 def _leaving(job: Job) -> int:
