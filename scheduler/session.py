@@ -7,7 +7,8 @@ decides is data. How the answers of several plugins combine stands in scheduler.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -269,6 +270,15 @@ class Session(Registration, Questions):
         return said
 
     # Changes.
+
+    @contextmanager
+    def trying(self, victims: Sequence[Task]) -> Iterator[None]:
+        """Say to whoever is asked meanwhile that these leave only on trial."""
+        self.on_trial = victims
+        try:
+            yield
+        finally:
+            self.on_trial = ()
 
     def statement(self) -> Statement:
         """A new, empty statement."""

@@ -92,16 +92,15 @@ class Planner:
             statement.evict(victim, self.kind.value, self.job.id)
         places: dict[str, str] = {}
         complete = True
-        session.on_trial = victims
-        for part in self.parts:
-            place = self._place_part(part, domain, statement, eviction=bool(victims))
-            if place is None:
-                complete = False
-                break
-            places[part.sub_job.uid] = place
-            if was_ready or session.job_pipelined(self.job):
-                break
-        session.on_trial = ()
+        with session.trying(victims):
+            for part in self.parts:
+                place = self._place_part(part, domain, statement, eviction=bool(victims))
+                if place is None:
+                    complete = False
+                    break
+                places[part.sub_job.uid] = place
+                if was_ready or session.job_pipelined(self.job):
+                    break
         plan = None
         if complete and places and session.job_pipelined(self.job):
             plan = GangPlan(statement.save(), places)

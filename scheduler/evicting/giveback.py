@@ -40,6 +40,16 @@ def is_outside(quota: Quota, request: Floats) -> bool:
     return not (shares.names_of(request) & shares.names_of(quota.deserved)).any()
 
 
+def given_on_trial(session: Session) -> dict[str, Floats]:
+    """What those held whom the plan on trial has made leave, `(dims,)` by queue."""
+    given: dict[str, Floats] = {}
+    for task in session.on_trial:
+        job, request = session.job(task.job), task.request.row(session.cluster.dimensions)
+        if job is not None:
+            given[job.queue] = given[job.queue] + request if job.queue in given else request
+    return given
+
+
 class GiveBack:
     """The choice of victims. `levels` is how many queues above take part in it."""
 
@@ -63,32 +73,31 @@ class GiveBack:
         """
         Whether other queues hold something of what is requested, but none more than it deserves.
 
-        A queue that took from these would have to give it back at once, and so on for ever. What is given on trial
-        counts as held: it is about those that the question is.
+        A queue that took from these would have to give it back at once, and so on for ever. Where a plan is on trial,
+        it is about those that give something to it, and what each held with that.
         """
-        given = self._given()
-        robs = False
-        for quota in self.quotas.by_name.values():
-            if quota.name == own.name or quota.broken or not quota.is_leaf:
-                continue
-            held = self.quotas.claimed(quota.name)
-            if quota.name in given:
-                held = held + given[quota.name]
-            if not (shares.names_of(held) & shares.names_of(request)).any():
-                continue
-            if is_outside(quota, request) or is_beyond(held, quota, request):
-                return False
-            robs = True
-        return robs
-
-    def _given(self) -> dict[str, Floats]:
-        """What the victims of the plan on trial held, by queue."""
-        given: dict[str, Floats] = {}
-        for task in self.session.on_trial:
-            quota, request = self._quota_of(task), self._request(task)
-            if quota is not None:
-                given[quota.name] = given[quota.name] + request if quota.name in given else request
-        return given
+        given = given_on_trial(self.session)
+        others = [
+            quota
+            for quota in self.quotas.by_name.values()
+            if quota.name != own.name and not quota.broken and quota.is_leaf
+        ]
+        if given:
+            return any(
+                not is_outside(quota, request)
+                and not is_beyond(self.quotas.claimed(quota.name) + given[quota.name], quota, request)
+                for quota in others
+                if quota.name in given
+            )
+        holders = [
+            quota
+            for quota in others
+            if (shares.names_of(self.quotas.claimed(quota.name)) & shares.names_of(request)).any()
+        ]
+        return bool(holders) and not any(
+            is_outside(quota, request) or is_beyond(self.quotas.claimed(quota.name), quota, request)
+            for quota in holders
+        )
 
     def reclaimable(self, reclaimer: Task, candidates: Sequence[Task]) -> list[Task]:
         """The candidates, which come first to go first, that may be taken for a task of another queue."""

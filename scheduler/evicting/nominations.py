@@ -223,17 +223,27 @@ class Nominations:
         may be a port, a pod count or a term of theirs, and who gave up would evict others in their stead.
         """
         reasons: dict[str, str] = {}
+        leaving = {nomination.job for nomination in self.by_task.values() if self._has_leaving(nomination)}
         for nomination in list(self.by_task.values()):
             task = self.cluster.tasks.get(nomination.uid)
             if task is not None and task.status in ALLOCATED:
                 del self.by_task[nomination.uid]
             elif task is not None and task.status is Status.PENDING and not self._has_leaving(nomination):
                 why = why_not(task)
+                if why is None and nomination.job not in leaving:
+                    why = self._why_not_whole(nomination.job, why_not)
                 if why is not None:
                     reasons.setdefault(task.job, why)
         for nomination in list(self.by_task.values()):
             if nomination.job in reasons:
                 self._drop(nomination, reasons[nomination.job])
+
+    def _why_not_whole(self, job_id: str, why_not: Callable[[Task], str | None]) -> str | None:
+        """Why a gang that isn't whole has no use for its room: one of its other tasks found no place."""
+        job = self.cluster.jobs.get(job_id)
+        if job is None or job.is_ready():
+            return None
+        return next((why for task in job.pending.values() if (why := why_not(task)) is not None), None)
 
     def _drop(self, nomination: Nomination, why: str) -> None:
         del self.by_task[nomination.uid]

@@ -84,10 +84,8 @@ class Relief:
         """
         if may(task):
             return pool
-        session = self.session
-        session.on_trial = statement.victims
-        shares = bool(session.on_trial) and may(task)
-        session.on_trial = ()
+        with self.session.trying(statement.victims):
+            shares = bool(self.session.on_trial) and may(task)
         return Pool({}) if shares else None
 
     def begin(self) -> None:

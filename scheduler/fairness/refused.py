@@ -28,7 +28,8 @@ class _Group:
     told: Refusal
     since: float
     """When they were told so, in unix seconds."""
-    jobs: set[str] = field(default_factory=set)
+    jobs: dict[str, None] = field(default_factory=dict)
+    """Their ids, in the order in which they were refused."""
 
 
 class Refused:
@@ -57,7 +58,7 @@ class Refused:
             key = self._key_of.pop(job_id, None)
             if key is not None:
                 group = self._groups[key]
-                group.jobs.discard(job_id)
+                group.jobs.pop(job_id, None)
                 if not group.jobs:
                     del self._groups[key]
 
@@ -75,9 +76,15 @@ class Refused:
 
     def _stirs(self, session: Session, group: _Group) -> bool:
         job = session.job(next(iter(group.jobs)))
-        if job is None or not session.is_pending(job) or session.job_enqueueable(job):
+        if job is None or not session.is_pending(job):
             return True
-        said = session.unsay(job)
+        # What it was told in this session, when enqueue has its turn again.
+        told = session.unsay(job)
+        may_enter, said = session.job_enqueueable(job), session.unsay(job)
+        if may_enter:
+            return True
+        if told is not None:
+            session.repeat(job, told)
         if said == group.told:
             return False
         if said is None or not _is_kin(said, group.told) or not 0.0 <= session.now - group.since < PATIENCE:
@@ -101,7 +108,7 @@ class Refused:
             group = self._groups[key] = _Group(told, session.now)
         else:
             session.repeat(job, group.told)
-        group.jobs.add(job.id)
+        group.jobs[job.id] = None
         self._key_of[job.id] = key
         return False
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from scheduler.contract.arguments import Declared
 from scheduler.contract.registration import PERMIT, REJECT
+from scheduler.evicting.giveback import given_on_trial
 from scheduler.fairness import shares
 from scheduler.plugin import Plugin
 from scheduler.state.dimensions import MIN_RESOURCE, PODS, Floats
@@ -68,7 +69,7 @@ class Proportion(Plugin):
             self.name, self._is_overused, room=self._until_overused, stretch=self._stretch_until_overused
         )
         session.add_allocatable(self.name, self._may_take, room=self._room, stretch=self._stretch, reason=self._refusal)
-        session.add_preemptive(self.name, self._may_take)
+        session.add_preemptive(self.name, self._may_take_back)
         session.add_simulate_allocatable(self.name, self._would_take)
         session.add_reclaimable(self.name, self._victims)
         session.add_job_enqueueable(self.name, self._vote)
@@ -131,6 +132,26 @@ class Proportion(Plugin):
 
     def _may_take(self, queue: Queue, task: Task) -> bool:
         return queue.limits.is_open and self._fits(queue, task)
+
+    def _may_take_back(self, queue: Queue, task: Task) -> bool:
+        return self._may_take(queue, task) and not self._robs(queue, task)
+
+    def _robs(self, taker: Queue, task: Task) -> bool:
+        """
+        Whether a plan on trial takes from a queue that holds no more than its part of anything that both need.
+
+        That queue would take it back at once, and so on for ever.
+        """
+        session, needed = self._session, self._request(task) >= MIN_RESOURCE
+        needed[PODS] = False
+        for name, given in given_on_trial(session).items():
+            record, queue = self.records.get(name), session.cluster.queues.get(name)
+            if name == taker.name or record is None or queue is None:
+                continue
+            over = queue.claimed + given - record.deserved >= MIN_RESOURCE
+            if not (needed & (given >= MIN_RESOURCE) & over).any():
+                return True
+        return False
 
     def _fits(self, queue: Queue, task: Task) -> bool:
         record, request = self.records.get(queue.name), self._request(task)

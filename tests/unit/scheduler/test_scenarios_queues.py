@@ -264,3 +264,38 @@ def test_pods_of_a_gang_share_the_room_that_one_victim_leaves(queues: str) -> No
     world.gang("poor", [("w", 4, pod(0.5))], queue="b")
     assert life.settle().running("rich", "poor") == (2, 4)
     assert len(life.evicted) == 2
+
+
+@pytest.mark.parametrize("case", ["cpu", "pods"])
+def test_gangs_of_queues_within_their_shares_take_nothing_from_each_other_by_turns(case: str) -> None:
+    if case == "cpu":
+        world, gang = nodes(1, cpu=4.0), (1, 2.0)
+        world.node("m", cpu=1000.0)
+    else:
+        world, gang = nodes(1, cpu=8.0, pods=4.0), (4, 1.0)
+    for name in ("default", "b"):
+        world.queue(name)
+    count, cpu = gang
+    world.gang("one", [("w", 1, pod(3.0 if case == "cpu" else 0.5))], queue="b")
+    world.gang("two", [("w", count, pod(cpu))])
+    life = Life(world, chart("enqueue, allocate, gangpreempt, gangreclaim, backfill"))
+    for _ in range(8):
+        life.step()
+    assert life.evicted == []
+
+
+def test_what_a_third_queue_borrows_is_no_ground_to_take_from_one_within_its_part() -> None:
+    world = nodes(1, cpu=2.0)
+    world.node("m", cpu=500.0)
+    world.queue("default")
+    world.queue("b", deserved={"cpu": "7"})
+    world.queue("c", deserved={"cpu": "6"})
+    world.gang("small", [("w", 1, pod(0.5))], queue="default")
+    life = Life(world, chart("enqueue, allocate, gangreclaim", queues="capacity"))
+    for name, queue in (("one", "c"), ("two", "b")):
+        life.step()
+        life.step()
+        world.gang(name, [("w", 1, pod(2.0))], queue=queue)
+    for _ in range(8):
+        life.step()
+    assert life.evicted == []

@@ -106,6 +106,27 @@ def test_a_job_that_was_tried_in_vain_gives_up_all_its_room() -> None:
     assert (lapse.why, len(nominations), task.nominated) == ("no node", 0, "")
 
 
+def test_a_gang_gives_up_its_room_when_one_without_room_of_its_own_was_tried_in_vain() -> None:
+    world, nominations, task = granted()
+    job = world.cluster.jobs[task.job]
+    sibling = Task(uid="uid-sibling", namespace="ns", name="sibling", job=job.id, shape=task.shape, role="w")
+    world.cluster.add_task(sibling)
+    job.min_available = len(job.pending)
+
+    def why_not(tried: Task) -> str | None:
+        return "no node" if tried is sibling else None
+
+    nominations.hold(0.0)
+    nominations.judge(lambda _: None)
+    assert len(nominations) == 1
+    job.min_available = 0
+    nominations.judge(why_not)
+    assert len(nominations) == 1, "what is whole can use its room without the others"
+    job.min_available = len(job.pending)
+    nominations.judge(why_not)
+    assert [lapse.why for lapse in nominations.lapses()] == ["no node"]
+
+
 def test_patience_begins_when_the_last_victim_is_gone() -> None:
     world, nominations, _ = granted()
     leaving = world.cluster.tasks["uid-low-w-2"]

@@ -129,3 +129,11 @@ def test_each_is_asked_about_where_a_plugin_promises_nothing(monkeypatch: pytest
     for now in (1000.0, 1001.0):
         run(world, memory, now)
     assert names == ["j0", "j1", "j2"] * 2
+
+
+def test_where_enqueue_has_two_turns_all_are_told() -> None:
+    world = crowd()
+    memory = memory_of(world.cluster, SHARING.replace("backfill", "backfill, enqueue"))
+    first = run(world, memory)
+    assert told(first) == dict.fromkeys(["j0", "j1", "j2"], TOLD.format("0.00", "4800.00"))
+    assert run(world, memory, now=1001.0).outcome.asleep == {"ns/j0", "ns/j1", "ns/j2"}
