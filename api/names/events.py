@@ -47,6 +47,13 @@ class JobStateReason:
     COMMAND: Final = "Command"
 
 
+class JobStateMessage:
+    """`status.state.message` of a Job that has not started, before and after its pod group is let in."""
+
+    WAITS_FOR_ADMISSION: Final = "waits for its pod group to be admitted"
+    ADMITTED: Final = "its pod group is admitted, waits for its pods to run"
+
+
 class CronJobReason:
     """Reasons of events on CronJobs."""
 

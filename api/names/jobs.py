@@ -25,6 +25,9 @@ REVOCABLE_ZONE_KEY: Final = "volcano.sh/revocable-zone"  # node label: the zone;
 JDB_MIN_AVAILABLE_ANNOTATION: Final = "volcano.sh/jdb-min-available"  # number or percentage that must keep running
 JDB_MAX_UNAVAILABLE_ANNOTATION: Final = "volcano.sh/jdb-max-unavailable"  # number or percentage that may be missing
 
+# On JobFlows.
+JOBS_WITH_TTL_ANNOTATION: Final = "volcano.sh/jobs-with-ttl"  # jobs that go by themselves, comma separated
+
 # On jobs.
 JOB_TYPE_LABEL: Final = "volcano.sh/job-type"  # free text, shown by vcctl
 CREATED_BY_JOB_TEMPLATE_KEY: Final = "volcano.sh/createdByJobTemplate"  # <namespace>.<template>

@@ -104,7 +104,7 @@ def build(context: Context) -> Controller[Work]:
         return listers.jobs.list(obj.metadata.namespace)
 
     if jobs is not None:
-        jobs.add_handler(OnJob(note, reconciler.forget))
+        jobs.add_handler(OnJob(note, reconciler.forget, reader))
     pods.add_handler(OnPod(note, reader))
     groups.add_handler(OnPodGroup(note, reader))
     queues.add_handler(OnWaitedFor(note, waiting_jobs))

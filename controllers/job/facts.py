@@ -24,11 +24,17 @@ _REACTING: Final = frozenset(("", JobPhase.PENDING, JobPhase.RUNNING))
 
 def is_task_completed(job: Job, task: str, pods: Iterable[Pod]) -> bool:
     """Whether as many pods of the task succeeded as it has replicas."""
+    return bool(pods_of_completed(job, task, pods))
+
+
+def pods_of_completed(job: Job, task: str, pods: Iterable[Pod]) -> list[Pod]:
+    """The pods with which a task is complete; none when it isn't."""
     found = find_task(job.spec, task)
     if found is None or found.replicas <= 0:
-        return False
-    mine = (pod for pod in _members(task, found.replicas, pods) if pod.status.phase == SUCCEEDED)
-    return sum(not is_left_to_eviction(job, pod) for pod in mine) >= found.replicas
+        return []
+    mine = [pod for pod in _members(task, found.replicas, pods) if pod.status.phase == SUCCEEDED]
+    mine = [pod for pod in mine if not is_left_to_eviction(job, pod)]
+    return mine if len(mine) >= found.replicas else []
 
 
 def is_superfluous(job: Job, pod: Pod) -> bool:

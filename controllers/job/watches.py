@@ -13,6 +13,7 @@ from controllers.job.facts import (
     is_left_to_eviction,
     is_superfluous,
     is_task_completed,
+    pods_of_completed,
 )
 from controllers.job.policies import reacts_to
 from controllers.job.reader import Reader, owner_uid
@@ -35,9 +36,11 @@ PATIENT: Final = -1.0
 class OnJob:
     """A job that is new, or whose spec or phase changed, is looked at."""
 
-    def __init__(self, note: Note, gone: Callable[[Job], None]) -> None:
+    def __init__(self, note: Note, gone: Callable[[Job], None], reader: Reader) -> None:
+        """`gone` is called for a job that is gone."""
         self._note = note
         self._gone = gone
+        self._reader = reader
 
     def on_add(self, obj: Job, initial: bool) -> None:  # noqa: FBT001  # as Handler
         self._note(key_of(obj), SYNC, PATIENT if initial else 0)
@@ -47,9 +50,23 @@ class OnJob:
             self._gone(old)
         if old.spec != new.spec or old.status.state.phase != new.status.state.phase or _moved(old, new):
             self._note(key_of(new), SYNC, 0)
+        if old.metadata.uid == new.metadata.uid:
+            self._note_completed(old, new)
 
     def on_delete(self, obj: Job) -> None:
         self._gone(obj)
+
+    def _note_completed(self, old: Job, new: Job) -> None:
+        """Tasks that were scaled down to what has succeeded are complete: none of their pods may ever tell."""
+        for task in _scaled_down(old, new):
+            if not reacts_to(new, task, Event.TASK_COMPLETED):
+                continue
+            pods = self._reader.pods(new)[0].values()
+            done = [pod for pod in pods_of_completed(new, task, pods) if not is_out_of_sync(pod)]
+            if done and not is_task_completed(old, task, pods):
+                uid = new.metadata.uid
+                request = of_pod(done[0], Event.TASK_COMPLETED, job_uid=uid, is_found=True)
+                self._note(key_of(new), request, 0)
 
 
 class OnPod:
@@ -220,6 +237,14 @@ class OnWaitedFor:
 
     def on_delete(self, obj: Queue | PersistentVolumeClaim) -> None:
         """A job that has begun goes on without it."""
+
+
+def _scaled_down(old: Job, new: Job) -> list[str]:
+    """Tasks that have fewer replicas than before."""
+    if old.spec == new.spec:
+        return []
+    before = {task.name: task.replicas for task in old.spec.tasks}
+    return [task.name for task in new.spec.tasks if task.replicas < before.get(task.name, 0)]
 
 
 def _moved(old: Job, new: Job) -> bool:

@@ -23,7 +23,7 @@ from runtime.rbac import READ, Rule
 NAME: Final = "jobflow-controller"
 
 RULES: Final = (
-    Rule(JOB_FLOWS.group, ("jobflows",), READ),
+    Rule(JOB_FLOWS.group, ("jobflows",), (*READ, "patch")),
     Rule(JOB_FLOWS.group, ("jobflows/status", "jobflows/finalizers"), ("update",)),
     Rule(JOB_FLOWS.group, ("jobtemplates",), READ),
     Rule(JOBS.group, ("jobs",), (*READ, "create", "delete")),

@@ -1,18 +1,21 @@
 """
 Jobs of a flow that have finished and went when their time to live was over: a flow keeps what they came to.
 
-Without that a step would run again as soon as its job is collected. A job that somebody deletes who gave it no time to
-live is made anew.
+Without that a step would run again as soon as its job is collected. A job that somebody deletes, because it has no time
+to live or before that is over, is made anew. Which jobs have one stands in an annotation of the flow while they are
+there, since templates may change and this process may start again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Callable, Container, Mapping
+from typing import Final
 
 from msgspec.structs import replace
 
 from api import names
 from api.jobs import FINISHED_PHASES
+from controllers.garbagecollector import expiry
 from controllers.jobflow.merging import merge
 from controllers.jobflow.reader import Reader, flow_key
 from controllers.jobflow.texts import changes_of, spec_document
@@ -20,25 +23,33 @@ from generated.batch.v1alpha1 import Job, JobSpec, JobState, JobStatus
 from generated.flow.v1alpha1 import Flow, JobFlow
 from generated.flow.v1alpha1 import JobStatus as Detail
 from generated.meta.v1 import ObjectMeta
+from runtime import timestamps
 
-_TIME_TO_LIVE = "ttlSecondsAfterFinished"
+_TIME_TO_LIVE: Final = "ttlSecondsAfterFinished"
+SLACK_SECONDS: Final = 10.0
+"""How much too early a job may go and still count as collected: clocks differ, and a step that runs twice is worse."""
 
 
 class Collected:
-    """What is known of them: from the flow's status, and from their last moments where the status came too late."""
+    """
+    What is known of them: from the flow's status, and from their last moments where the status came too late.
 
-    def __init__(self, reader: Reader) -> None:
+    `clock` gives unix seconds.
+    """
+
+    def __init__(self, reader: Reader, clock: Callable[[], float]) -> None:
         self._reader = reader
-        self._seen: dict[str, dict[str, Job]] = {}
-        """By the flow's UID, then by name."""
+        self._clock = clock
+        self._seen: dict[str, dict[str, Job | None]] = {}
+        """By the flow's UID, then by name: how each job went last, None when it was deleted."""
 
     def note(self, job: Job) -> None:
         """A job is gone."""
         key = flow_key(job)
         flow = self._reader.flow(key) if key is not None else None
-        is_spent = job.spec.ttl_seconds_after_finished is not None and job.status.state.phase in FINISHED_PHASES
-        if is_spent and flow is not None and self._reader.is_of(job, flow):
-            self._seen.setdefault(flow.metadata.uid, {})[job.metadata.name] = replace(job, spec=JobSpec())
+        if flow is not None and self._reader.is_of(job, flow):
+            end = replace(job, spec=JobSpec()) if self._is_spent(job) else None
+            self._seen.setdefault(flow.metadata.uid, {})[job.metadata.name] = end
 
     def of(self, flow: JobFlow, present: Container[str]) -> dict[str, Job]:
         """The flow's collected jobs by name, without those that are `present`."""
@@ -46,15 +57,33 @@ class Collected:
         recorded = {
             detail.name: _as_job(flow, detail)
             for detail in flow.status.job_status_list
-            if detail.state in FINISHED_PHASES and detail.name not in seen and self._has_time_to_live(flow, detail.name)
+            if detail.state in FINISHED_PHASES and self._has_time_to_live(flow, detail.name)
         }
-        return {name: job for name, job in {**recorded, **seen}.items() if name not in present}
+        ends = {**recorded, **seen}
+        return {name: job for name, job in ends.items() if job is not None and name not in present}
+
+    def record(self, flow: JobFlow, jobs: Mapping[str, Job]) -> str | None:
+        """What the flow's annotation must say, given its jobs that are there; None when it does."""
+        perishable = {name for name, job in jobs.items() if job.spec.ttl_seconds_after_finished is not None}
+        text = ",".join(sorted(perishable | self.of(flow, jobs).keys()))
+        return text if text != flow.metadata.annotations.get(names.JOBS_WITH_TTL_ANNOTATION, "") else None
 
     def forget(self, flow: JobFlow) -> None:
         """The flow is gone."""
         self._seen.pop(flow.metadata.uid, None)
 
+    def _is_spent(self, job: Job) -> bool:
+        """Whether a job that went had finished and its time to live was over."""
+        if job.spec.ttl_seconds_after_finished is None or job.status.state.phase not in FINISHED_PHASES:
+            return False
+        deleted = job.metadata.deletion_timestamp
+        gone = timestamps.parse_nanoseconds(deleted) / 1e9 if deleted else self._clock()
+        return expiry(job) <= gone + SLACK_SECONDS
+
     def _has_time_to_live(self, flow: JobFlow, job: str) -> bool:
+        record = flow.metadata.annotations.get(names.JOBS_WITH_TTL_ANNOTATION)
+        if record is not None:
+            return job in record.split(",")
         return any(
             names.job_flow_job_name(flow.metadata.name, entry.name) == job and self._is_perishable(flow, entry)
             for entry in flow.spec.flows

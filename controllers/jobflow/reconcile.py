@@ -28,9 +28,10 @@ from generated.clients.clientset import Clientset
 from generated.flow.v1alpha1 import JOB_FLOWS, Flow, FlowPhase, JobFlow, JobTemplate, RetainPolicy
 from generated.meta.v1 import ObjectMeta
 from runtime.controller import DONE, ReconcileError, Result, again_after
-from runtime.errors import AlreadyExists, Conflict, NotFound
+from runtime.errors import AlreadyExists, ApiError, Conflict, NotFound
 from runtime.events import EventRecorder
 from runtime.objects import Key, key_of
+from runtime.patches import MergePatch
 
 _log = logging.getLogger(__name__)
 
@@ -57,7 +58,7 @@ class JobFlowReconciler:
         self._clock = clock
         self._lacking: dict[Key, frozenset[str]] = {}
         """Templates that were reported as missing, by flow."""
-        self.collected = Collected(reader)
+        self.collected = Collected(reader, clock)
 
     async def reconcile(self, key: Key) -> Result:
         """Raises JobFlowError, ApiError, ConnectionFailed."""
@@ -74,7 +75,9 @@ class JobFlowReconciler:
             await self._delete_jobs(flow)
             return DONE
         probes = await self._deploy(key, flow) if phase in _WORKS else False
-        await self._write_status(flow)
+        later = await self._write_status(await self._record(flow))
+        if later in _WORKS and phase not in _WORKS:
+            return again_after(0)  # jobs are created when it works, and nothing else may wake it
         return again_after(PROBE_SECONDS) if probes else DONE
 
     async def give_up(self, key: Key, error: Exception) -> None:
@@ -159,7 +162,29 @@ class JobFlowReconciler:
             self._events.warning(JOB_FLOWS, flow, names.JobFlowReason.JOB_TEMPLATE_NOT_FOUND, text)
         self._lacking[key] = lacking
 
-    async def _write_status(self, flow: JobFlow) -> None:
+    async def _record(self, flow: JobFlow) -> JobFlow:
+        """Note on the flow which jobs have a time to live, before the status tells of their end; the flow as it is then."""
+        text = self.collected.record(flow, self._reader.jobs_of(flow))
+        if text is None:
+            return flow
+        meta = flow.metadata
+        annotations = {names.JOBS_WITH_TTL_ANNOTATION: text}
+        body = {"metadata": {"uid": meta.uid, "resourceVersion": meta.resource_version, "annotations": annotations}}
+        try:
+            answer = await self._clients.flow_v1alpha1.job_flows.patch(meta.name, meta.namespace, MergePatch(body))
+        except NotFound:
+            return flow
+        except Conflict:
+            raise
+        except ApiError as error:  # such as of a webhook, which no status meets
+            _log.warning("jobflow.not_recorded jobflow=%s/%s error=%s", meta.namespace, meta.name, error)
+            return flow
+        recorded = msgspec.structs.replace(flow, metadata=answer.metadata)
+        self._reader.fresh.note(recorded)
+        return recorded
+
+    async def _write_status(self, flow: JobFlow) -> str:
+        """Write where the flow stands, if that is news; its phase."""
         jobs = self._jobs_of(flow)
         awaited = {names.job_flow_job_name(flow.metadata.name, entry.name) for entry in flow.spec.flows}
         standing = census(job for name, job in jobs.items() if name in awaited)
@@ -168,7 +193,7 @@ class JobFlowReconciler:
         status = status_of(flow.status, jobs.values(), census(jobs.values()), phase, now)
         self._tell_unknown(flow, status.un_know_jobs)
         if status == flow.status:
-            return
+            return phase
         meta = flow.metadata
         body = JobFlow(
             metadata=ObjectMeta(
@@ -179,12 +204,13 @@ class JobFlowReconciler:
         try:
             answer = await self._clients.flow_v1alpha1.job_flows.update_status(body)
         except NotFound:
-            return
+            return phase
         if phase != flow.status.state.phase:
             _log.info("jobflow.phase jobflow=%s/%s to=%s", meta.namespace, meta.name, phase)
             metrics.count(phase, meta.namespace)
         # the spec as it was read: the answer is decoded without the texts of patches
         self._reader.fresh.note(msgspec.structs.replace(answer, spec=flow.spec))
+        return phase
 
     def _tell_unknown(self, flow: JobFlow, unknown: tuple[str, ...]) -> None:
         fresh = [

@@ -21,15 +21,15 @@ def template(name: str) -> dict[str, Any]:
     return {"metadata": {"name": name}, "spec": {"minAvailable": 1, "schedulerName": "nobody", "tasks": [task]}}
 
 
-def flow() -> dict[str, Any]:
+def flow(policy: str = "delete") -> dict[str, Any]:
     patch = {"jobSpec": {"tasks": [{"name": "t", "replicas": 2}]}}
     second = {"name": "b", "dependsOn": {"targets": ["a"]}, "patch": patch}
-    return {"metadata": {"name": "f"}, "spec": {"flows": [{"name": "a"}, second], "jobRetainPolicy": "delete"}}
+    return {"metadata": {"name": "f"}, "spec": {"flows": [{"name": "a"}, second], "jobRetainPolicy": policy}}
 
 
-async def finish(clients: Clientset, namespace: str, name: str) -> None:
+async def finish(clients: Clientset, namespace: str, name: str, phase: str = "Completed") -> None:
     job = await clients.batch_v1alpha1.jobs.get(name, namespace)
-    status = msgspec.structs.replace(job.status, state=JobState(phase="Completed"))
+    status = msgspec.structs.replace(job.status, state=JobState(phase=phase))
     meta = ObjectMeta(name=name, namespace=namespace, resource_version=job.metadata.resource_version)
     await clients.batch_v1alpha1.jobs.update_status(Job(metadata=meta, status=status))
 
@@ -62,3 +62,40 @@ async def test_a_flow_runs_its_jobs_in_order_and_cleans_up(kubeconfig: Path, nam
         await finish(clients, namespace, "f-b")
         await eventually(read, lambda found: found.status.state.phase == "Succeed")
         await eventually(jobs, lambda found: found == [])
+
+
+async def test_a_finished_job_counts_after_a_restart_unless_somebody_deleted_it_early(
+    kubeconfig: Path, namespace: str
+) -> None:
+    short = template("a")
+    short["spec"]["ttlSecondsAfterFinished"] = 0
+    long = template("b")
+    long["spec"]["ttlSecondsAfterFinished"] = 3600
+
+    async def read() -> JobFlow:
+        return await clients.flow_v1alpha1.job_flows.get("f", namespace)
+
+    async def jobs() -> dict[str, str]:
+        return {
+            job.metadata.name: job.metadata.uid for job in (await clients.batch_v1alpha1.jobs.list(namespace)).items
+        }
+
+    async with running(kubeconfig, jobflow.BLUEPRINT) as clients:
+        for each in (short, long):
+            await clients.client.create(JOB_TEMPLATES, each, namespace)
+        await clients.client.create(JOB_FLOWS, flow("retain"), namespace)
+        await eventually(jobs, lambda found: list(found) == ["f-a"])
+        await finish(clients, namespace, "f-a")
+        await eventually(read, lambda found: found.status.completed_jobs == ("f-a",))
+        await clients.batch_v1alpha1.jobs.delete("f-a", namespace)
+        made = await eventually(jobs, lambda found: list(found) == ["f-b"])
+        await clients.flow_v1alpha1.job_templates.delete("a", namespace)
+    async with running(kubeconfig, jobflow.BLUEPRINT) as clients:
+        await finish(clients, namespace, "f-b", "Failed")
+        failed = await eventually(read, lambda found: found.status.state.phase == "Failed")
+        assert failed.status.completed_jobs == ("f-a",)
+        assert failed.metadata.annotations == {"volcano.sh/jobs-with-ttl": "f-a,f-b"}
+        await clients.batch_v1alpha1.jobs.delete("f-b", namespace)
+        await eventually(jobs, lambda found: list(found) == ["f-b"] and found != made)
+        await finish(clients, namespace, "f-b")
+        await eventually(read, lambda found: found.status.state.phase == "Succeed")

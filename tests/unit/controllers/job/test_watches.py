@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from controllers.job.commands import Order
+from controllers.job.facts import still_holds
 from controllers.job.policies import decide
 from controllers.job.reader import POD_INDEXERS, Listers, Reader, owner_uid
 from controllers.job.recent import Recent
@@ -297,14 +298,15 @@ def test_a_job_is_looked_at_when_its_spec_phase_or_labels_change(
 ) -> None:  # a column
     notes = Notes()
     gone: list[Job] = []
-    OnJob(notes, gone.append).on_update(old, new)
+    OnJob(notes, gone.append, notes.reader).on_update(old, new)
     assert (notes.seen, gone) == ([(KEY, SYNC, 0)] if is_noted else [], [])
 
 
 def test_a_job_that_takes_the_name_of_another_ends_that_one() -> None:
     gone: list[Job] = []
     other = msgspec.structs.replace(a_job(), metadata=ObjectMeta(name="j", namespace="ns", uid="old"))
-    handler = OnJob(Notes(), gone.append)
+    notes = Notes()
+    handler = OnJob(notes, gone.append, notes.reader)
     handler.on_update(other, a_job())
     handler.on_delete(a_job())
     assert gone == [other, a_job()]
@@ -312,10 +314,63 @@ def test_a_job_that_takes_the_name_of_another_ends_that_one() -> None:
 
 def test_jobs_of_the_first_list_are_patient() -> None:
     notes = Notes()
-    handler = OnJob(notes, lambda _: None)
+    handler = OnJob(notes, lambda _: None, notes.reader)
     handler.on_add(a_job(), initial=True)
     handler.on_add(a_job(), initial=False)
     assert [delay for *_, delay in notes.seen] == [PATIENT, 0]
+
+
+EARLIER = msgspec.structs.replace(a_job(), metadata=ObjectMeta(name="j", namespace="ns", uid="earlier"))
+DONE = a_pod(POD, "Succeeded")
+THREE = a_job(a_task(replicas=3), phase="Running", policies=COMPLETION)
+
+
+def scaled_down(*pods: Pod, old: Job = THREE, **spec: Any) -> Notes:
+    """What is noted when a job of three pods gets one (or what is told)."""
+    new = replaced(old, **{"tasks": ONE, **spec})
+    notes = Notes(new, *pods)
+    OnJob(notes, lambda _: None, notes.reader).on_update(old, new)
+    return notes
+
+
+def test_a_task_that_is_complete_once_it_is_scaled_down_is_told_at_once() -> None:
+    going = a_pod("j-t-1", is_terminating=True)
+    notes = scaled_down(DONE, going)
+    OnPod(notes, notes.reader).on_update(going, newer(a_pod("j-t-1", "Succeeded", is_terminating=True)))
+    found = Request("TaskCompleted", "", "u", 0, Target("t", POD), DONE.metadata.uid, is_found=True)
+    assert [request for _, request, _ in notes.seen] == [SYNC, found, SYNC]
+    job = notes.reader.job(KEY)
+    assert job is not None
+    assert still_holds(found, job, notes.reader.pods(job)[0])
+
+
+@pytest.mark.parametrize(
+    ("pods", "change"),
+    [
+        ((DONE,), {"policies": FAILURE}),
+        ((a_pod(POD), a_pod("j-t-1", "Succeeded")), {}),
+        ((DONE,), {"tasks": (a_task(replicas=2),)}),
+        ((DONE,), {"tasks": (a_task(replicas=0),)}),
+        ((DONE,), {"tasks": (a_task(replicas=3),), "max_retry": 9}),
+        ((DONE,), {"tasks": (a_task(replicas=4),)}),
+        # it was complete before
+        ((DONE, a_pod("j-t-1", "Succeeded"), a_pod("j-t-2", "Succeeded")), {}),
+        ((a_pod(POD, "Succeeded", is_marked=True),), {}),
+        ((STOPPED,), {"policies": COMPLETION + EVICTION}),
+    ],
+)
+def test_a_job_that_changes_completes_no_task_that_was_complete_or_is_not(
+    pods: tuple[Pod, ...], change: dict[str, Any]
+) -> None:
+    assert [request for _, request, _ in scaled_down(*pods, **change).seen] == [SYNC]
+
+
+def test_a_job_that_takes_the_name_of_another_completes_none_of_its_tasks() -> None:
+    earlier = msgspec.structs.replace(THREE, metadata=EARLIER.metadata)
+    new = replaced(THREE, tasks=ONE)
+    notes = Notes(new, DONE)
+    OnJob(notes, lambda _: None, notes.reader).on_update(earlier, new)
+    assert [request for _, request, _ in notes.seen] == [SYNC]
 
 
 @pytest.mark.parametrize(
@@ -330,9 +385,6 @@ def test_a_group_that_changes_its_phase_wakes_its_job(old: PodGroup, new: PodGro
     notes = Notes(a_job())
     OnPodGroup(notes, notes.reader).on_update(old, new)
     assert [(key, request.event) for key, request, _ in notes.seen] == [(KEY, event) for event in events]
-
-
-EARLIER = msgspec.structs.replace(a_job(), metadata=ObjectMeta(name="j", namespace="ns", uid="earlier"))
 
 
 @pytest.mark.parametrize(

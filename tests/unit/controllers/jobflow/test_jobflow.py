@@ -249,6 +249,12 @@ async def test_all_entries_completed_is_success() -> None:
     assert world.status["state"] == {"phase": "Succeed"}
 
 
+async def test_a_flow_whose_failed_job_was_deleted_goes_on_at_once() -> None:
+    world = World(a_flow("a", phase="Failed"), *templates("a"))
+    assert await world.look() == ["update jobflows f"]
+    assert (world.status["state"], world.result) == ({"phase": "Running"}, again_after(0))
+
+
 async def test_a_flow_that_has_succeeded_creates_nothing_any_more() -> None:
     world = World(a_flow("a", phase="Succeed"), *templates("a"))
     assert "create jobs f-a" not in await world.look()
