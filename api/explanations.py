@@ -16,6 +16,7 @@ _WORDS: Final = {
     "inqueue": "kept free",
     "request": "asked for",
 }
+_OTHERS: Final = "OtherScheduler"
 _FEW: Final = 3
 
 
@@ -31,7 +32,8 @@ def lines(answer: Mapping[str, Any]) -> Iterator[str]:
     yield from _list("Causes", causes if len(causes) > 1 else [])
     for cause in _items(answer, "causes"):
         yield from (_taken(part) for part in _items(cause, "taken"))
-    yield from _list("What would make it start", [str(need) for need in _list_of(answer, "needs")])
+    title = "What would let more of its pods start" if _has_started(answer) else "What would make it start"
+    yield from _list(title, [str(need) for need in _list_of(answer, "needs")])
     yield _gang(answer)
     yield from _queue(answer)
     for waiting in _items(answer, "waiting"):
@@ -40,6 +42,18 @@ def lines(answer: Mapping[str, Any]) -> Iterator[str]:
     yield from _list("Room kept by evictions", [_promise(each) for each in _items(answer, "promises")])
     yield from _topology(_map(answer, "topology"))
     yield from _times(_map(answer, "times"))
+
+
+def _has_started(answer: Mapping[str, Any]) -> bool:
+    """Whether the gang is whole, and what waits is beyond it."""
+    gang = _map(answer, "gang")
+    ready, needed = gang.get("ready"), gang.get("minMember")
+    roles = ((role.get("ready"), role.get("needed")) for role in _items(gang, "roles"))
+    return _is_reached(ready, needed) and bool(ready) and all(_is_reached(*role) for role in roles)
+
+
+def _is_reached(ready: Any, needed: Any) -> bool:
+    return isinstance(ready, int) and isinstance(needed, int) and ready >= needed
 
 
 def _taken(taken: Mapping[str, Any]) -> str:
@@ -54,10 +68,12 @@ def _taken(taken: Mapping[str, Any]) -> str:
 def _gang(answer: Mapping[str, Any]) -> str:
     gang = _map(answer, "gang")
     statuses = ", ".join(f"{count} {status}" for status, count in _map(gang, "statuses").items())
+    are_others = any(cause.get("kind") == _OTHERS for cause in _items(answer, "causes"))
+    none = "no pods for this scheduler" if are_others else "no pods"
     roles = [f"{_text(role, 'name')} {_text(role, 'ready')}/{_text(role, 'needed')}" for role in _items(gang, "roles")]
     return (
         f"Gang: {_text(gang, 'ready')} of {_text(gang, 'minMember')} needed pods have their place,"
-        f" {_text(gang, 'missing')} missing ({statuses or 'no pods'})"
+        f" {_text(gang, 'missing')} missing ({statuses or none})"
         f"{'; by role: ' + ', '.join(roles) if roles else ''}"
     )
 
@@ -101,8 +117,8 @@ def _waiting(waiting: Mapping[str, Any]) -> Iterator[str]:
     if not nodes:
         return
     yield (
-        f"  nodes: {_text(nodes, 'total')}, {_text(nodes, 'roomy')} with room, {_text(nodes, 'passing')} refused by no"
-        f" filter, {_text(nodes, 'fitting')} both"
+        f"  nodes: {_text(nodes, 'total')}, {_text(nodes, 'roomy')} with room, {_text(nodes, 'passing')} passing"
+        f" every filter, {_text(nodes, 'fitting')} both"
     )
     for lack in _items(nodes, "insufficient"):
         yield f"    {_text(lack, 'nodes')} have too little {_text(lack, 'resource')} ({_text(lack, 'alone')} nothing else)"

@@ -59,7 +59,7 @@ _OWNERS = {"job": ("jobflow", "JOB_FLOWS"), "pod": ("vcjob", "JOBS")}
 
 def candidates(root: Command, words: Sequence[str], context: Context) -> list[str]:
     """Commands, flags or values that begin as the last word does."""
-    *before, last = words or ("",)
+    *before, last = _rejoined(words) or ("",)
     try:
         command, rest = find(root, before)
     except UsageError:
@@ -69,6 +69,12 @@ def candidates(root: Command, words: Sequence[str], context: Context) -> list[st
     if waiting is not None:
         context.flags = _typed(flags, rest[:-1])
         return _beginning(_values(command, waiting, last, context), last)
+    name, equals, value = last.partition("=")
+    if equals and (waiting := _waiting_flag(flags, (name,))) is not None:
+        context.flags = _typed(flags, rest)
+        # A shell that takes the words apart at `=` wants what stands behind it, any other the whole word.
+        start = "" if last != words[-1] else f"{name}="
+        return [f"{start}{found}" for found in _beginning(_values(command, waiting, value, context), value)]
     if last.startswith("-"):
         return _beginning((f"--{flag.name}" for flag in flags), last)
     if command.name == "completion":
@@ -78,11 +84,25 @@ def candidates(root: Command, words: Sequence[str], context: Context) -> list[st
     return _beginning((child.name for child in command.children if not child.name.startswith("_")), last)
 
 
+def _rejoined(words: Sequence[str]) -> list[str]:
+    """The words as they were typed: bash gives `--phase=Run` as `--phase`, `=` and `Run`."""
+    joined: list[str] = []
+    is_open = False
+    for word in words:
+        is_equals = word == "=" and bool(joined) and joined[-1].startswith("-") and "=" not in joined[-1]
+        if is_equals or is_open:
+            joined[-1] += word
+        else:
+            joined.append(word)
+        is_open = is_equals
+    return joined
+
+
 def _waiting_flag(flags: Iterable[Flag], words: Sequence[str]) -> Flag | None:
     """The flag whose value comes next, if any."""
     if not words or not words[-1].startswith("-") or "=" in words[-1]:
         return None
-    named = (flag for flag in flags if words[-1] in (f"--{flag.name}", f"-{flag.short}"))
+    named = (flag for flag in flags if words[-1] in (f"--{flag.name}", f"-{flag.short}") and words[-1] != "-")
     found = next(named, None)
     return found if found is not None and found.kind != BOOL else None
 

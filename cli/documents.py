@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from cli.kinds import Kind, Object
 
 STDIN = "-"
+_LIST = "List"
 
 _SEPARATOR = re.compile(r"^---(?=\s|$)", re.MULTILINE)
 _DIRECTIVE = re.compile(r"\A(?:\s*(?:#[^\n]*)?\n)*(?:%[^\n]*\n)+")
@@ -59,13 +60,28 @@ def parse(text: str) -> Any:
     return load(text)
 
 
-def read_object(document: str, kind: Kind) -> Object:
-    """
-    One document as an object of this kind.
+def parse_all(text: str) -> Iterator[Any]:
+    """Each document of a text as plain data, or the ValueError that says why it is none; of a List each of its items."""
+    for document in split(text):
+        try:
+            yield from _items(parse(document))
+        except ValueError as error:
+            yield error
 
-    Raises ValueError when it can't be read, CommandError when it is something else: `expected JobFlow, got Job`.
-    """
-    obj = parse(document)
+
+def _items(value: Any) -> Iterator[Any]:
+    """Those of a List, which name their kind or are of its own; anything else is one."""
+    kind, items = (value.get(key) for key in ("kind", "items")) if isinstance(value, dict) else (None, None)
+    if not isinstance(kind, str) or not kind.endswith(_LIST) or not isinstance(items, list):
+        yield value
+        return
+    own = {"apiVersion": value.get("apiVersion"), "kind": kind.removesuffix(_LIST)} if kind != _LIST else {}
+    for item in items:
+        yield from _items({**own, **item} if isinstance(item, dict) else item)
+
+
+def check_object(obj: Any, kind: Kind) -> Object:
+    """Data as an object of this kind. Raises CommandError when it is something else: `expected JobFlow, got Job`."""
     if not isinstance(obj, dict):
         raise CommandError(f"expected {kind.kind}, got a {_shape(obj)}")
     named = fields.text(obj, "kind")

@@ -38,6 +38,9 @@ _WITHOUT_GROUP = {
     "Restarting": "gone: the job restarts, its pods of before are being removed; the controller then makes another",
 }
 """What it means that a job has no PodGroup, by the job's phase."""
+_State = names.JobStateMessage
+_NOT_LET_IN = frozenset(("", "Pending"))
+"""Phases of a PodGroup of which no pods are made yet."""
 _QUOTA = (("Allocated", "status", "allocated"), ("Deserved", "spec", "deserved"), ("Capability", "spec", "capability"))
 
 
@@ -90,7 +93,7 @@ def describe(found: Object) -> Iterator[str]:
     """The lines for people."""
     job, group, queue = (fields.mapping(found, key) for key in ("job", "podGroup", "queue"))
     yield f"Job:       {fields.text(job, 'namespace')}/{fields.text(job, 'name')}"
-    reason = ": ".join(filter(None, (fields.text(job, "reason"), fields.text(job, "message"))))
+    reason = ": ".join(filter(None, (fields.text(job, "reason"), _message(job, group))))
     yield f"Phase:     {fields.text(job, 'phase') or 'none yet'}{f' ({reason})' if reason else ''}"
     yield from _group_lines(group, fields.text(job, "phase"))
     yield from _queue_lines(queue)
@@ -102,6 +105,13 @@ def describe(found: Object) -> Iterator[str]:
         yield from (f"  {line}" for line in (lines(answer) if is_explanation(answer) else outline(answer)))
     elif problem := fields.text(found, "schedulerProblem"):
         yield f"Scheduler: no answer ({problem}); this is what conditions and events tell"
+
+
+def _message(job: Object, group: Object) -> str:
+    """What the job's status says of its phase: as long as its pods can't be made, the controller leaves that as it is."""
+    message = fields.text(job, "message")
+    is_let_in = fields.text(group, "status", "phase") not in _NOT_LET_IN
+    return _State.ADMITTED if is_let_in and message == _State.WAITS_FOR_ADMISSION else message
 
 
 def _group_lines(group: Object, phase_of_job: str) -> Iterator[str]:

@@ -44,7 +44,7 @@ def ask(context: Context, namespace: str, group: str) -> Answer:
     """The explanation of one PodGroup, as the scheduler gives it. Never raises for a scheduler that can't be asked."""
     address = direct_address(context)
     if address:
-        return _answer_of(_direct_client(context, address), f"/explain/{namespace}/{group}", address)
+        return _answer_of(direct_client(context, address), f"/explain/{namespace}/{group}", address)
     problem = ""
     for place in _places(context):
         answer = _answer_of(context.client, f"{place}/proxy/explain/{namespace}/{group}", place)
@@ -72,7 +72,8 @@ def direct_address(context: Context) -> str:
     return address
 
 
-def _direct_client(context: Context, address: str) -> SyncClient:
+def direct_client(context: Context, address: str) -> SyncClient:
+    """Asks a scheduler outside the cluster, without the credentials for the API server."""
     seconds = context.flags.seconds("request-timeout") or _PATIENCE
     config = ClientConfig(server=address, source=URL_FLAG)
     return SyncClient(SyncTransport(config, retry=_ONCE, timeout=seconds, user_agent=USER_AGENT))

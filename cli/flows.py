@@ -119,11 +119,9 @@ def _each(context: Context, kind: Kind, verb: str, work: Callable[[Object], str]
 
 def _objects(context: Context, kind: Kind) -> Iterator[Object | CommandError]:
     """The objects of the file, or why a document is none. Raises OSError when there is no such file."""
-    for document in documents.split(documents.read_text(context.flags.text("file"))):
+    for value in documents.parse_all(documents.read_text(context.flags.text("file"))):
         try:
-            yield documents.read_object(document, kind)
-        except ValueError as error:
-            yield CommandError(str(error))
+            yield CommandError(str(value)) if isinstance(value, ValueError) else documents.check_object(value, kind)
         except CommandError as error:
             yield error
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable
+from typing import Any
 
 from cli import fields, output
 from cli.context import Context
-from cli.documents import STDIN, parse, read_text, split
+from cli.documents import STDIN, parse_all, read_text
 from cli.errors import CommandError, Unfinished
 from cli.kinds import JOBS, Object
 from cli.quantities import resource_list
@@ -109,14 +110,14 @@ def _variable(text: str) -> dict[str, str]:
 
 
 def _run_file(context: Context, path: str) -> None:
-    """Every document of a file; when some fail, the others are still tried."""
-    documents = list(split(_text_of(path)))
-    if not documents:
+    """Every job of a file; when some fail, the others are still tried."""
+    jobs = list(parse_all(_text_of(path)))
+    if not jobs:
         raise CommandError(f"{path}: no job in this file")
-    if len(documents) > 1 and context.flags.text("name"):
-        raise CommandError(f"--name: {path} holds {len(documents)} jobs, the name can be given for one only")
-    errors = list(_failures(context, documents))
-    if len(documents) == 1 and errors:
+    if len(jobs) > 1 and context.flags.text("name"):
+        raise CommandError(f"--name: {path} holds {len(jobs)} jobs, the name can be given for one only")
+    errors = list(_failures(context, jobs))
+    if len(jobs) == 1 and errors:
         raise errors[0]
     for error in errors:
         context.failures.write(f"Failed to {context.command.reversed_path}: {error}\n")
@@ -126,7 +127,7 @@ def _run_file(context: Context, path: str) -> None:
 
 def _text_of(path: str) -> str:
     if path != STDIN and not any(suffix in path for suffix in _SUFFIXES):
-        raise CommandError("only support yaml file")
+        raise CommandError(f"only support yaml file: {path} has none of {', '.join(_SUFFIXES)} in its name")
     try:
         return read_text(path)
     except OSError as error:
@@ -135,23 +136,21 @@ def _text_of(path: str) -> str:
         ) from error
 
 
-def _failures(context: Context, documents: Iterable[str]) -> Iterable[Exception]:
+def _failures(context: Context, jobs: Iterable[Any]) -> Iterable[Exception]:
     from runtime.errors import ApiError  # noqa: PLC0415  # the client has loaded it by now
 
-    for document in documents:
+    for value in jobs:
         try:
-            job = _read(document)
+            job = _checked(value)
             namespace = _place(context, job)
             submit(context, namespace, job, namespace)
         except (CommandError, ApiError) as error:
             yield error
 
 
-def _read(document: str) -> Object:
-    try:
-        job = parse(document)
-    except ValueError as error:
-        raise CommandError(f"failed to unmarshal file, err:  {error}") from error
+def _checked(job: Any) -> Object:
+    if isinstance(job, ValueError):
+        raise CommandError(f"failed to unmarshal file, err:  {job}") from job
     if not isinstance(job, dict) or not isinstance(job.get("metadata") or {}, dict):
         raise CommandError("failed to unmarshal file, err:  expected a Job, got no object with metadata")
     named, version = fields.text(job, "kind"), fields.text(job, "apiVersion")

@@ -11,11 +11,12 @@ _NO_QUANTITY = r"quantities must match the regular expression '^([+-]?[0-9.]+)([
 _NO_SUFFIX = "unable to parse quantity's suffix"
 
 
-def resource_list(text: str) -> dict[str, str]:
+def resource_list(text: str, *, naming: bool = False) -> dict[str, str]:
     """
     Amounts by resource name, each in its canonical form; empty for an empty text, and the last of a repeated name wins.
 
-    Raises CommandError for an element that is no `name=amount`.
+    Raises CommandError for an element that is no `name=amount`; the message about an amount says which one where it is
+    `naming` them, as the original tool does not.
     """
     from runtime import quantity  # noqa: PLC0415  # only jobs and queues made from flags need it
 
@@ -27,5 +28,6 @@ def resource_list(text: str) -> dict[str, str]:
         try:
             amounts[name] = quantity.canonical(amount)
         except quantity.QuantityError as error:
-            raise CommandError(_NO_SUFFIX if _FORM.fullmatch(amount) else _NO_QUANTITY) from error
+            problem = _NO_SUFFIX if _FORM.fullmatch(amount) else _NO_QUANTITY
+            raise CommandError(f"{element}: {problem}" if naming else problem) from error
     return amounts

@@ -11,6 +11,7 @@ from cli.kinds import QUEUES, Object
 from cli.quantities import resource_list
 from cli.requesting import create_object, get_object, order
 from cli.waiting import until
+from runtime.errors import ApiError, ConnectionFailed, NotFound
 from runtime.patches import MergePatch
 
 OPEN, CLOSED = "Open", "Closed"
@@ -19,6 +20,7 @@ OPEN_QUEUE, CLOSE_QUEUE = "OpenQueue", "CloseQueue"
 COMMAND_NAMESPACE: Final = "default"
 """Where the Commands for queues go, which have no namespace of their own."""
 
+_SHUT: Final = (CLOSED, "Closing")
 _WEIGHTS: Final = (1, 65535)
 _ACTIONS: Final = ("open", "close", "update")
 _QUOTA: Final = ("capability", "deserved", "guarantee", "parent", "reclaimable", "priority")
@@ -87,8 +89,30 @@ def _turn(context: Context, name: str, wanted: str) -> None:
     action = OPEN_QUEUE if wanted == OPEN else CLOSE_QUEUE
     order(context, QUEUES, queue, action, COMMAND_NAMESPACE, in_body=False)
     done = "opened" if wanted == OPEN else "closed"
-    now = until(context, QUEUES, queue, done, holds=lambda now: state(now) == wanted, phase=state)
+    now = until(
+        context,
+        QUEUES,
+        queue,
+        done,
+        holds=lambda now: state(now) == wanted,
+        phase=state,
+        hindrance=lambda now: _hindrance(context, now, wanted),
+    )
     output.confirm(context, QUEUES, now, done, is_void=is_void)
+
+
+def _hindrance(context: Context, queue: Object, wanted: str) -> str:
+    """Why a queue doesn't open, as far as that is known: one below a queue that isn't open stays closed."""
+    parent = fields.text(queue, "spec", "parent")
+    if wanted != OPEN or not parent:
+        return ""
+    try:
+        above = state(get_object(context, QUEUES, parent))
+    except NotFound:
+        return f"its parent {parent} does not exist"
+    except (ApiError, ConnectionFailed):
+        return ""
+    return f"its parent {parent} is {above}, open that first" if above in _SHUT else ""
 
 
 def state(queue: Object) -> str:
@@ -116,7 +140,7 @@ def _quota(context: Context) -> dict[str, Any]:
 
 def _amounts(flag: str, text: str) -> dict[str, str]:
     try:
-        return resource_list(text)
+        return resource_list(text, naming=True)
     except CommandError as error:
         raise CommandError(f"--{flag}: {error}") from error
 

@@ -16,6 +16,7 @@ from api import names
 from cli import fields, supportlogs
 from cli.context import Context
 from cli.errors import CommandError
+from cli.explainsource import direct_address, direct_client
 from cli.installation import components, server_lines
 from cli.kinds import (
     COMMANDS,
@@ -53,33 +54,41 @@ SNAPSHOT: tuple[Kind, ...] = (
 )  # fmt: skip
 """What the scheduler decides on: applied to an empty control plane, in this order, it sees the same cluster."""
 
+_VERSIONS, _SCHEDULER = "versions.txt", "scheduler"
 _METRICS = (
-    ("scheduler", names.Service.SCHEDULER, 8080),
+    (_SCHEDULER, names.Service.SCHEDULER, 8080),
     ("controllers", "volcano-controllers-service", 8081),
 )
 
 
 def dump(context: Context) -> None:
-    """Write the archive. What can't be read is noted in `errors.txt`; Raises CommandError when nothing could be."""
+    """Write the archive. What can't be read is noted in `errors.txt`. Raises CommandError when nothing could be."""
     context.require_configuration()
     moment = datetime.fromtimestamp(context.clock(), UTC)
     path = context.flags.text("output") or f"volcano-support-{moment:%Y%m%d-%H%M%S}.tar.gz"
     context.client.server_version()  # a server that doesn't answer is told at once
+    address = direct_address(context)
+    # Who may see nothing of the cluster may still read these.
+    apart = {_VERSIONS, *([_metrics_of(_SCHEDULER)] if address else [])}
     errors: list[str] = []
+    read: list[bool] = []
     with tarfile.open(path, "x:gz") if not context.flags.is_given("output") else tarfile.open(path, "w:gz") as archive:
-        for name, read in _parts(context):
-            _add(archive, name, read, errors, int(context.clock()))
+        for name, text in _parts(context, address):
+            is_read = _add(archive, name, text, errors, int(context.clock()))
+            read.append(is_read and name not in apart)
         if errors:
             _put(archive, "errors.txt", "".join(f"{error}\n" for error in errors), int(context.clock()))
     for error in errors:
         context.hint(f"left out: {error}")
     context.print(f"wrote {path}")
+    if not any(read):
+        raise CommandError(f"nothing of the cluster could be read: {path} holds little more than what was refused")
 
 
-def _parts(context: Context) -> Iterator[Part]:
-    """(file name, how to get its text) of everything in the archive."""
+def _parts(context: Context, address: str) -> Iterator[Part]:
+    """(file name, how to get its text) of everything in the archive. `address` is that of a scheduler outside."""
     namespace = context.flags.text("system-namespace")
-    yield "versions.txt", lambda: "".join(f"{line}\n" for line in (*version.current().lines(), *server_lines(context)))
+    yield _VERSIONS, lambda: "".join(f"{line}\n" for line in (*version.current().lines(), *server_lines(context)))
     yield "config/deployments.yaml", lambda: _documents(_deployments(context, namespace))
     yield "config/configmaps.yaml", lambda: _documents(_objects(context, CONFIG_MAPS, namespace))
     for kind in (MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS):
@@ -88,7 +97,9 @@ def _parts(context: Context) -> Iterator[Part]:
     yield "system/pods.yaml", lambda: _documents(_objects(context, PODS, namespace))
     yield "system/events.yaml", lambda: _documents(_objects(context, EVENTS, namespace))
     for component, service, port in _METRICS:
-        yield f"metrics/{component}.txt", _scrape(context, f"/api/v1/namespaces/{namespace}/services/{service}:{port}")
+        place = f"/api/v1/namespaces/{namespace}/services/{service}:{port}/proxy"
+        is_outside = bool(address) and component == _SCHEDULER
+        yield _metrics_of(component), _scrape(context, "" if is_outside else place, address if is_outside else "")
     if not context.flags.is_on("no-logs"):
         yield from supportlogs.parts(context, namespace)
     if not context.flags.is_on("no-snapshot"):
@@ -96,8 +107,18 @@ def _parts(context: Context) -> Iterator[Part]:
             yield f"snapshot/{kind.qualified_name}.json", _snapshot(context, kind)
 
 
-def _scrape(context: Context, service: str) -> Callable[[], str]:
-    return lambda: context.client.raw(f"{service}/proxy/metrics").decode("utf-8", "replace")
+def _metrics_of(component: str) -> str:
+    return f"metrics/{component}.txt"
+
+
+def _scrape(context: Context, place: str, address: str) -> Callable[[], str]:
+    """Metrics behind a path of the API server, or at an address of their own."""
+
+    def read() -> str:
+        client = direct_client(context, address) if address else context.client
+        return client.raw(f"{place}/metrics").decode("utf-8", "replace")
+
+    return read
 
 
 def _snapshot(context: Context, kind: Kind) -> Callable[[], str]:
@@ -133,13 +154,15 @@ def _documents(objects: list[Object]) -> str:
     return "---\n".join(to_yaml(obj) for obj in sorted(objects, key=fields.name))
 
 
-def _add(archive: tarfile.TarFile, name: str, read: Callable[[], str], errors: list[str], now: int) -> None:
+def _add(archive: tarfile.TarFile, name: str, read: Callable[[], str], errors: list[str], now: int) -> bool:
+    """Put one part into the archive; whether it could be read."""
     try:
         text = read()
     except (ApiError, ConnectionFailed, DecodeError, CommandError) as error:
         errors.append(f"{name}: {error}")
-        return
+        return False
     _put(archive, name, text, now)
+    return True
 
 
 def _put(archive: tarfile.TarFile, name: str, text: str, now: int) -> None:

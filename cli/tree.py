@@ -227,6 +227,7 @@ def _support() -> Command:
     flags = (
         Flag("output", "o", STRING, "archive to write, volcano-support-TIME.tar.gz when not given"),
         Flag("system-namespace", "", STRING, "namespace of the installation", "volcano-system"),
+        Flag("scheduler-url", "", STRING, "address of the scheduler's metrics, where it runs outside the cluster"),
         Flag("no-logs", "", BOOL, "leave out the logs of the installation"),
         Flag("no-snapshot", "", BOOL, "leave out the objects of the cluster"),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from cli import fields
 from cli.context import Context
@@ -22,11 +23,12 @@ def until(
     holds: Callable[[Object], bool],
     phase: Callable[[Object], str],
     final: Sequence[str] = (),
+    hindrance: Callable[[Object], str] = lambda _: "",
 ) -> Object:
     """
     Wait, if `--wait` asks for it, until `holds` is true of the object; the object as last seen.
 
-    Raises CommandError when the time is up, when the object is gone or replaced, and in a phase that it can't leave.
+    Raises CommandError when the time is up, with the `hindrance` if one is known, when the object is gone or replaced, and in a phase that it can't leave.
     """
     if not context.flags.is_on("wait"):
         return obj
@@ -44,7 +46,7 @@ def until(
             return now
         if phase(now) in final:
             raise CommandError(f"{label} is {phase(now)} and won't be {done}")
-        clock.next(f"{label} is {phase(now) or 'without phase'}, not yet {done}")
+        clock.next(f"{label} is {phase(now) or 'without phase'}, not yet {done}", partial(hindrance, now))
 
 
 def until_gone(context: Context, kind: Kind, obj: Object) -> None:
@@ -67,8 +69,9 @@ class _Deadline:
         self._seconds = context.flags.seconds("timeout")
         self._begin = context.clock()
 
-    def next(self, state: str) -> None:
+    def next(self, state: str, hindrance: Callable[[], str] = str) -> None:
         """Pause until the next look. Raises CommandError when no time is left."""
         if self._seconds and self._context.clock() - self._begin >= self._seconds:
-            raise CommandError(f"timed out after {self._seconds:g}s: {state}")
+            told = ": ".join(filter(None, (state, hindrance())))
+            raise CommandError(f"timed out after {self._seconds:g}s: {told}")
         self._context.pause(_PERIOD)

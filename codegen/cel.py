@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from codegen.problems import hint
+from codegen.problems import choice, hint
 from codegen.project import Schema
 from codegen.schema import type_of
 
@@ -51,7 +51,7 @@ def faults(rules: Any, node: Schema, resolve: Resolve, enclosing: int) -> Iterat
 
 def _shape(rule: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for key in rule.keys() - set(_KEYS):
-        yield f".{key}", f"unknown key{hint(key, _KEYS)}; known: {', '.join(_KEYS)}"
+        yield f".{key}", f"unknown key{choice(key, _KEYS)}"
     if not isinstance(rule.get("rule"), str) or not rule["rule"].strip():
         yield ".rule", "is missing: write the CEL expression that has to hold"
     message = rule.get("message")

@@ -63,6 +63,26 @@ def _where_to_find(target: str, names: list[str]) -> str:
     return advice or "; name it <group>.<version>.<Name>, or just <Name> in the same file"
 
 
+def unused(project: Project, published: Iterable[str]) -> Iterator[Problem]:
+    """
+    Schema files that no kind is made of and nothing refers to: what is left of a kind, or its entry was forgotten.
+
+    Without a word there would be a reference page of it, and nothing else. What stands in for one of the `published`
+    components is used by these.
+    """
+    used = {kind.module for kind in (*project.kinds, *project.external)}
+    used |= {name.rsplit(".", 1)[0] for name in published}
+    for component, schema in project.components.items():
+        module = component.rsplit(".", 1)[0]
+        targets = (str(node.get("$ref", "")).rpartition(".")[0] for _, node in walk(schema))
+        used |= {target for target in targets if target != module}
+    for module in project.modules:
+        file = f"api/{module.replace('.', '/')}.yaml"
+        if module not in used and file in project.origins.values():
+            message = "no kind is of this group and version, and nothing refers to its components"
+            yield Problem(file, "", f"{message}: add the entry of its kind to api/project.yaml, or delete the file")
+
+
 def _recursions(project: Project, resolver: Resolver) -> Iterator[Problem]:
     for cycle in resolver.cycles():
         file, place = _place(project, cycle[0], "")

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from codegen.kinds import GROUP, VERSION, package_fault, read_kinds
-from codegen.problems import Problem, hint
+from codegen.problems import Problem, choice
 from codegen.project import Kind, Schema
 from codegen.schema import map_children
 
@@ -84,7 +84,7 @@ def module_of(document: dict[str, Any], file: str, problems: list[Problem]) -> s
 def components_of(document: dict[str, Any], file: str, problems: list[Problem]) -> dict[str, Schema]:
     """The document's components; anything that is no named schema is a problem."""
     unknown = sorted(document.keys() - set(_KEYS))
-    problems += [Problem(file, key, f"unknown key{hint(key, _KEYS)}; known: {', '.join(_KEYS)}") for key in unknown]
+    problems += [Problem(file, key, f"unknown key{choice(key, _KEYS)}") for key in unknown]
     components = document.get("components", {})
     if not isinstance(components, dict):
         problems.append(Problem(file, "components", "must be a mapping of component names to schemas"))

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from codegen.problems import Problem, hint
+from codegen.problems import Problem, choice
 from codegen.project import Column, Kind, Webhook
 
 _KEYS = {
@@ -57,7 +57,7 @@ class _Entry:
     def known(self, keys: Iterable[str]) -> None:
         allowed = sorted(keys)
         for key in self.values.keys() - set(allowed):
-            self.wrong(key, f"unknown key{hint(key, allowed)}; known: {', '.join(allowed)}")
+            self.wrong(key, f"unknown key{choice(key, allowed)}")
 
     def text(self, key: str, default: str | None = None, shape: re.Pattern[str] | None = None) -> str:
         value = self.values.get(key, default)

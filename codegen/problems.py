@@ -37,3 +37,10 @@ def hint(word: str, known: Iterable[str]) -> str:
     """`; did you mean 'x'?` when a known word is close to what was written, else nothing."""
     close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
     return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def choice(word: str, known: Iterable[str]) -> str:
+    """What to write in place of an unknown word: the closest one if any, and all that are known."""
+    words = list(known)
+    close = hint(word, words)
+    return f"{close} Known: {', '.join(words)}" if close else f"; known: {', '.join(words)}"

@@ -55,6 +55,7 @@ def load(root: Path) -> Project:
         root=root,
     )
     problems += check.problems(project, is_whole=is_whole and bool(core))
+    problems = problems or list(check.unused(project, core))  # among other mistakes it may only seem so
     if problems:
         raise SourceError(problems)
     return project

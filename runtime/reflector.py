@@ -230,6 +230,9 @@ class Reflector(Generic[T]):
 
     def _failed(self, error: Exception) -> None:
         """Count and log a failure, and decide whether the version reached is still of use."""
+        if self._client.transport.is_closed:  # the process ends, and this watch is cancelled next
+            _log.debug("informer.stopped resource=%s", self._resource.qualified_name)
+            return
         self._failures += 1
         self._metrics.failed(error)
         name = self._resource.qualified_name

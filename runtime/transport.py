@@ -112,6 +112,11 @@ class Transport:
         finally:
             opened.end()
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether `aclose` was called: what breaks off since then is no failure of the server."""
+        return self._closed
+
     async def aclose(self) -> None:
         """Close all connections; streams and requests that are still open break off."""
         self._closed = True

@@ -34,6 +34,7 @@ from runtime.runnables import Runnable, Stage, threaded
 from runtime.wire import ObjectReference
 from scheduler.cache.facts import Facts
 from scheduler.cache.feed import Forgetting, feed
+from scheduler.cache.foreign import ForeignPods
 from scheduler.cache.gates import GateRemovals
 from scheduler.cache.queues import QueueMissing, ensure
 from scheduler.cache.queuewriter import QueueWriter
@@ -121,9 +122,9 @@ class Process:
         self.informers = feed(connection.informers, self.scheduler.push, self._kinds(facts), selection)
         for kind in ("Pod", "PodGroup"):
             self.informers[kind].add_handler(Forgetting(self.writers.forget))
-        classes = self.informers.get("PriorityClass")
-        if classes is not None:
-            self.scheduler.questions.known = class_check(classes)
+        foreign = ForeignPods(flags.scheduler_name)
+        self.informers["Pod"].add_handler(foreign)
+        self.scheduler.questions.known = known_of(foreign, self.informers.get("PriorityClass"))
         self._hand_over(manager, configurations, clients)
 
     def _configurations(self, connection: Connection) -> Configurations:
@@ -217,6 +218,12 @@ async def wait_synced(informers: Mapping[str, Informer[Any]], seconds: float) ->
     if late:
         kinds = ",".join(sorted(waits[wait] for wait in late))
         log.warning("going on without the first lists seconds=%.0f kinds=%s", seconds, kinds)
+
+
+def known_of(foreign: ForeignPods, classes: Informer[PriorityClass] | None) -> Callable[[Job], Sequence[Obstacle]]:
+    """What the process knows to be in a job's way, beside what the state shows."""
+    checks = [foreign.known, *([class_check(classes)] if classes is not None else [])]
+    return lambda job: [found for check in checks for found in check(job)]
 
 
 def class_check(classes: Informer[PriorityClass]) -> Callable[[Job], Sequence[Obstacle]]:

@@ -37,7 +37,8 @@ def find_kind(project: Project, name: str, argument: str, group: str = "", versi
         choices = ", ".join(f"{candidate.api_version}/{kind}" for candidate in found)
         raise ScaffoldError(argument, f"{name!r} is the name of several kinds: say which ({choices})")
     close = hint(kind, sorted({candidate.kind for candidate in known}))
-    raise ScaffoldError(argument, f"{PROJECT_FILE} has no kind {name!r}{close}; `create api` makes one")
+    otherwise = " Otherwise `create api` makes one" if close else "; `create api` makes one"
+    raise ScaffoldError(argument, f"{PROJECT_FILE} has no kind {name!r}{close}{otherwise}")
 
 
 def taken_names(kinds: Iterable[Kind], group: str) -> dict[str, Kind]:

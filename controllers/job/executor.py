@@ -235,18 +235,22 @@ def is_namespace_leaving(error: BaseException | None) -> bool:
 
 
 async def _each(items: Iterable[T], work: Callable[[T], Awaitable[None]]) -> list[Exception]:
-    """Do the work for every item, a few at a time; the errors of those whose requests were refused."""
-    errors: list[Exception] = []
+    """
+    Do the work for every item, a few at a time; the errors of those whose requests were refused.
+
+    They come in the order of the items, so that the same trouble has the same words each time.
+    """
+    errors: dict[int, Exception] = {}
     defects: list[Exception] = []
     everything = list(items)
-    waiting = iter(everything)
+    waiting = iter(enumerate(everything))
 
     async def worker() -> None:
-        for item in waiting:
+        for index, item in waiting:
             try:
                 await work(item)
             except (*_REFUSED, JobError) as error:
-                errors.append(error)
+                errors[index] = error
             except Exception as defect:  # noqa: BLE001  # raised below, as itself and not in a group
                 defects.append(defect)
                 return
@@ -256,7 +260,7 @@ async def _each(items: Iterable[T], work: Callable[[T], Awaitable[None]]) -> lis
             group.create_task(worker())
     if defects:
         raise defects[0]
-    return errors
+    return [errors[index] for index in sorted(errors)]
 
 
 def _listed(errors: list[Exception]) -> str:

@@ -199,10 +199,10 @@ def _next(job: Job, status: JobStatus, change: Change | None, now: datetime) -> 
 
 
 def _explained(status: JobStatus, waiting: Unready) -> JobStatus:
-    """Say which tasks wait for others, as long as they do."""
+    """Of a job that is let in: say which tasks wait for others, as long as they do."""
     if waiting.tasks:
         return statuses.explained(status, names.JobStateReason.DEPENDENCY_NOT_READY, waiting.message)
-    return _unexplained(status)
+    return statuses.admitted(_unexplained(status))
 
 
 def _unexplained(status: JobStatus) -> JobStatus:

@@ -15,7 +15,7 @@ from runtime import duration, timestamps
 
 def initial(job: Job, now: datetime) -> JobStatus:
     """The first status of a job: it waits."""
-    change = Change(JobPhase.PENDING, names.JobStateReason.CREATED, "waits for its pod group to be admitted")
+    change = Change(JobPhase.PENDING, names.JobStateReason.CREATED, names.JobStateMessage.WAITS_FOR_ADMISSION)
     return changed(replace(job.status, min_available=job.spec.min_available), change, now)
 
 
@@ -68,6 +68,13 @@ def is_resumed(status: JobStatus) -> bool:
 def explained(status: JobStatus, reason: str, message: str) -> JobStatus:
     """In the same phase for another reason."""
     return replace(status, state=replace(status.state, reason=reason, message=message))
+
+
+def admitted(status: JobStatus) -> JobStatus:
+    """Without the word that it waits to be let in."""
+    if status.state.message != names.JobStateMessage.WAITS_FOR_ADMISSION:
+        return status
+    return explained(status, status.state.reason, names.JobStateMessage.ADMITTED)
 
 
 def touched(status: JobStatus, old: JobStatus, now: datetime) -> JobStatus:

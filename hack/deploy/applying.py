@@ -34,7 +34,8 @@ def rehearse(kubectl: Kubectl, objects: Sequence[Object], say: Say, *, force: bo
     """
     Let the server judge all objects without storing any; what it says against them.
 
-    Where a namespace or a kind is still to come, its objects can't be judged, which is told by `say`.
+    Where a namespace or a kind is still to come, its objects can't be judged, which is told by `say`, as is in the end
+    that nothing was stored.
     """
     known = {found["metadata"]["name"] for found in kubectl.get("namespaces")}
     judged = [found for found in objects if found["metadata"].get("namespace", "") in {"", *known}]
@@ -43,8 +44,11 @@ def rehearse(kubectl: Kubectl, objects: Sequence[Object], say: Say, *, force: bo
             say(f"{order.label(found)}: not judged, its namespace is still to come")
     flags = ["--force-conflicts"] if force else []
     command = ("apply", "--server-side", "--dry-run=server", MANAGER, *flags, "--filename=-")
-    problems = (kubectl.attempt(*command, objects=stage) for stage in order.stages(judged))
-    return [problem for problem in problems if problem]
+    answers = [kubectl.attempt(*command, objects=stage) for stage in order.stages(judged)]
+    problems = [answer for answer in answers if answer]
+    verdict = "what it says against them follows" if problems else "it has nothing against them"
+    say(f"the server judged {len(judged)} of {len(objects)} objects, {verdict}; nothing was stored")
+    return problems
 
 
 def _is_conflict(error: DeployError) -> bool:

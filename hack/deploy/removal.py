@@ -36,22 +36,33 @@ _MADE = (
 
 def undeploy(kubectl: Kubectl, objects: Sequence[Object], say: Say) -> None:
     """Delete an installation's objects but what `_KEPT` names; those that are gone are no error. Raises DeployError."""
+    told: list[str] = []
+
+    def tell(line: str) -> None:
+        told.append(line)
+        say(line)
+
     going = [found for found in objects if found["kind"] not in _KEPT]
     served = kubectl.served(map(kind_of, going))
     for stage in reversed(order.stages(going)):
         known = [found for found in stage if kind_of(found) in served]
         if known:
             for line in kubectl.run("delete", "--ignore-not-found", "--filename=-", objects=known).splitlines():
-                say(line)
-    prune(kubectl, objects, say)
-    kubectl.run("delete", "--ignore-not-found", f"--namespace={names.DEFAULT_NAMESPACE}", *_MADE)
-    say("CRDs, namespaces, queues and jobs stay: `make undeploy-crds CONFIRM=yes` deletes them")
+                tell(line)
+    prune(kubectl, objects, tell)
+    made = kubectl.run("delete", "--ignore-not-found", f"--namespace={names.DEFAULT_NAMESPACE}", *_MADE)
+    if not told and not made.strip():
+        say("nothing of the installation was there")
+    if _crds(kubectl):
+        say("CRDs stay, and with them queues and jobs: `make undeploy-crds CONFIRM=yes` deletes them")
+    spaces = [found["metadata"]["name"] for found in kubectl.live(_namespaces(objects))]
+    if spaces:
+        say(f"namespaces stay, since others may use them: `kubectl delete namespace {' '.join(spaces)}` deletes them")
 
 
 def undeploy_crds(kubectl: Kubectl, say: Say, *, confirmed: bool) -> None:
     """Delete our CRDs, and with them every job, queue and pod group. Raises DeployError."""
-    ours = [found["metadata"]["name"] for path in _definitions() for found in load(path.read_text(encoding="utf-8"))]
-    there = kubectl.get("crd", *ours)
+    there = _crds(kubectl)
     if not there:
         say("no CRD of ours is there")
         return
@@ -64,6 +75,16 @@ def undeploy_crds(kubectl: Kubectl, say: Say, *, confirmed: bool) -> None:
         )
     say(f"deleting {what}, in {kubectl.context}")
     kubectl.run("delete", "crd", *(found["metadata"]["name"] for found in there))
+
+
+def _namespaces(objects: Sequence[Object]) -> list[Object]:
+    return [found for found in objects if found["kind"] == "Namespace"]
+
+
+def _crds(kubectl: Kubectl) -> list[Object]:
+    """Those of ours that the cluster has."""
+    ours = [found["metadata"]["name"] for path in _definitions() for found in load(path.read_text(encoding="utf-8"))]
+    return kubectl.get("crd", *ours)
 
 
 def _definitions() -> list[Path]:

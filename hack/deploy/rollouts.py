@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from hack.deploy.kubectl import Object
 
@@ -37,14 +37,45 @@ def obstacles(workload: Object, pods: Iterable[Object]) -> list[str]:
         for condition in workload.get("status", {}).get("conditions", ())
         if condition["type"] == "ReplicaFailure" and condition["status"] == "True"
     ]
+    found: dict[str, list[str]] = {}
+    has_new = workload.get("status", {}).get(_COUNTS[workload["kind"]][0], 0) > 0
+    for pod in _newest(_pods_of(workload, pods)) if has_new else ():
+        if text := _obstacle(pod):
+            found.setdefault(_short(text), []).append(pod["metadata"]["name"])
+    return [*map(_short, refusals), *(f"{text} ({_named(names)})" for text, names in found.items())]
+
+
+def _pods_of(workload: Object, pods: Iterable[Object]) -> list[Object]:
     labels = workload["spec"]["selector"]["matchLabels"].items()
     namespace = workload["metadata"]["namespace"]
-    found: dict[str, list[str]] = {}
+    return [
+        pod
+        for pod in pods
+        if pod["metadata"]["namespace"] == namespace and labels <= pod["metadata"].get("labels", {}).items()
+    ]
+
+
+def _newest(pods: Sequence[Object]) -> list[Object]:
+    """
+    The pods of the newest template, where their controller notes on each pod which one it is made of.
+
+    Whatever is wrong with older ones, they hold nothing up: they go when the new ones are ready.
+    """
+    revisions: dict[str, str] = {}
     for pod in pods:
-        meta = pod["metadata"]
-        if meta["namespace"] == namespace and labels <= meta.get("labels", {}).items() and (text := _obstacle(pod)):
-            found.setdefault(_short(text), []).append(meta["name"])
-    return [*map(_short, refusals), *(f"{text} (pod {', '.join(names)})" for text, names in found.items())]
+        mark, born = _revision(pod), pod["metadata"].get("creationTimestamp", "")
+        revisions[mark] = max(born, revisions.get(mark, ""))
+    newest = max(revisions, key=lambda mark: revisions[mark], default="")
+    return [pod for pod in pods if _revision(pod) == newest]
+
+
+def _revision(pod: Object) -> str:
+    labels = pod["metadata"].get("labels", {})
+    return str(labels.get("pod-template-hash") or labels.get("controller-revision-hash") or "")
+
+
+def _named(pods: Sequence[str]) -> str:
+    return f"{'pod' if len(pods) == 1 else 'pods'} {', '.join(pods)}"
 
 
 def _wanted(workload: Object) -> int:

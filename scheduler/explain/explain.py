@@ -39,7 +39,14 @@ if TYPE_CHECKING:
 MOST = 10
 """So many kinds of waiting pods are told of one by one."""
 _PARTIAL = frozenset(
-    {CauseKind.NO_PLACE, CauseKind.QUOTA, CauseKind.GATED, CauseKind.DEPENDENCY, CauseKind.NO_PRIORITY_CLASS}
+    {
+        CauseKind.NO_PLACE,
+        CauseKind.QUOTA,
+        CauseKind.GATED,
+        CauseKind.DEPENDENCY,
+        CauseKind.NO_PRIORITY_CLASS,
+        CauseKind.OTHER_SCHEDULER,
+    }
 )
 """What may concern some pods of a job that starts nevertheless."""
 
@@ -94,10 +101,13 @@ def explain(
     findings.add(unknown)
     takes_part = unknown is None
     is_waiting = bool(job.pending) or (takes_part and not job.tasks)
+    has_others = any(cause.kind == CauseKind.OTHER_SCHEDULER for cause, _ in known)
     rivals = competition(shared, job) if takes_part else Competition()
     if takes_part and is_waiting:
-        for found in obstacles.before_nodes(shared, job):
-            findings.add(found)
+        for cause, need in obstacles.before_nodes(shared, job):
+            # Who lacks pods because they ask for another scheduler needs no more of them.
+            is_known = cause.kind == CauseKind.NOT_ENOUGH_PODS and has_others
+            findings.add((cause, "" if is_known else need))
         told = (need for need in findings.needs if need.startswith(MINIMUM_ASKS))
         findings.never = next(told, "") or pods_beyond(shared, job)
         _try(session, job, findings)
@@ -113,7 +123,7 @@ def explain(
         is_waiting=is_waiting,
         can_start=can_start,
         causes=findings.causes,
-        needs=list(dict.fromkeys(findings.needs)),
+        needs=list(filter(None, dict.fromkeys(findings.needs))),
         gang=_gang(job),
         queue=queue,
         ancestors=ancestors,
@@ -207,7 +217,8 @@ def _room(rest: Sequence[Task], nearest: NearestNode | None, most: int, pods: in
     if nearest.is_too_small:
         return f"a larger node, or pods that ask for less: each {nearest.text}"
     if nearest.refusals or most >= pods:
-        return f"{text}: {room_wanted(nearest)}"
+        is_part = len(rest) > 1 and not nearest.refusals
+        return f"{text}: {room_wanted(nearest)}{' for one of them' if is_part else ''}"
     return f"{text}: all nodes together hold {wording.count(most, 'such pod')} at most, even when empty: add nodes"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from scheduler.contract.points import Point
@@ -25,6 +25,8 @@ Obstacle = tuple[Cause, str]
 
 _STANDING = (Status.BOUND, Status.BINDING, Status.RUNNING)
 ENQUEUE, ALLOCATE, BACKFILL = "enqueue", "allocate", "backfill"
+DEFAULT = "default-scheduler"
+"""Whom a pod asks for that names no scheduler."""
 
 
 def unknown(session: Session, job: Job) -> Obstacle | None:
@@ -52,6 +54,20 @@ def no_class(job: Job, exists: Callable[[str], bool]) -> list[Obstacle]:
     text = f"PriorityClass {name} does not exist, so pods that name it can't be made"
     need = f"create PriorityClass {name}, or name another in priorityClassName"
     return [(Cause(kind=CauseKind.NO_PRIORITY_CLASS, text=text), need)]
+
+
+def other_scheduler(asked: Sequence[str], own: Sequence[str]) -> list[Obstacle]:
+    """That pods of a job are left to others: the schedulers that those ask for, and the names of this one."""
+    if not asked:
+        return []
+    are_one = len(asked) == 1
+    others, names = (wording.joined(sorted({name or DEFAULT for name in each})) for each in (asked, own))
+    text = (
+        f"{wording.count(len(asked), 'pod')} of it {'asks' if are_one else 'ask'} for scheduler {others}; "
+        f"this one is {names} and leaves {'it' if are_one else 'them'} alone"
+    )
+    need = f"schedulerName {names} in the job and in the templates of its tasks, which takes a new job"
+    return [(Cause(kind=CauseKind.OTHER_SCHEDULER, text=text), need)]
 
 
 def before_nodes(shared: Shared, job: Job) -> Iterator[Obstacle]:

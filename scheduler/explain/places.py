@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from scheduler.contract.contexts import Purpose
 from scheduler.contract.points import Point
+from scheduler.explain.domains import beyond_all
 from scheduler.explain.report import DomainRoom, Promise, TopologyStanding
 from scheduler.explain.wording import shortage
 from scheduler.state.dimensions import MIN_RESOURCE
@@ -66,7 +67,7 @@ def topology_wanted(session: Session, job: Job) -> str:
     """What would let a job start that its topology keeps back."""
     obstacle = session.topology.obstacle(job)
     if not obstacle:
-        return "a hypernode within its limit with room for its missing pods"
+        return beyond_all(session, job) or "a hypernode within its limit with room for its missing pods"
     if obstacle != UNFIT_PLUGINS:
         return "a tier in networkTopology that the hypernodes of this cluster have"
     if any(option.name == TELLING_PLUGIN for option in session.configuration.plugins):

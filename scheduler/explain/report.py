@@ -51,6 +51,7 @@ class CauseKind:
     NO_POD_GROUP = "NoPodGroup"
     NO_QUEUE = "NoQueue"
     NO_PRIORITY_CLASS = "NoPriorityClass"
+    OTHER_SCHEDULER = "OtherScheduler"
     QUEUE_CLOSED = "QueueClosed"
     NOT_ADMITTED = "NotAdmitted"
     DEPENDENCY = "DependencyNotReady"

@@ -15,10 +15,12 @@ from generated.batch.v1alpha1 import Job
 from generated.core.v1 import Pod
 from generated.meta.v1 import ObjectMeta
 from generated.scheduling.v1 import PriorityClass
-from generated.scheduling.v1beta1 import PodGroup, Queue, QueueSpec
+from generated.scheduling.v1beta1 import PodGroup, PodGroupSpec, Queue, QueueSpec
 from scheduler.cache.facts import Facts
+from scheduler.cache.foreign import ForeignPods
 from scheduler.dump.parts import put
 from scheduler.dump.replay import carry
+from scheduler.explain.obstacles import DEFAULT
 from scheduler.memory import Memory
 from scheduler.simulate.dependent import Dependent
 from scheduler.simulate.manifests import Entry, InputError
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from scheduler.dump.seam import Reading
     from scheduler.plugin import Plugin
     from scheduler.settings.conf import Configuration
+    from scheduler.state.job import Job as JobState
 
 replace = msgspec.structs.replace
 _ORDER = (
@@ -55,8 +58,12 @@ class World:
     dependents: dict[str, Dependent] = field(default_factory=dict)
     """By id of a job: its pods that aren't made before other tasks of it run."""
     warnings: list[str] = field(default_factory=list)
+    foreign: ForeignPods = field(init=False)
     _uids: dict[str, str] = field(default_factory=dict)
     """By key of a pod; filled when the first one is taken in."""
+
+    def __post_init__(self) -> None:
+        self.foreign = ForeignPods(sorted(self.scheduler_names))
 
     @property
     def cluster(self) -> Cluster:
@@ -144,7 +151,8 @@ class World:
         pod = prioritised(pod, self.classes)
         is_ours = pod.spec.scheduler_name in self.scheduler_names
         if not is_ours and not pod.spec.node_name:
-            whose = pod.spec.scheduler_name or "default-scheduler"
+            self.foreign.on_add(pod, initial=True)
+            whose = pod.spec.scheduler_name or DEFAULT
             self.warnings.append(f"{entry.file}: Pod {entry.key}: left out, its scheduler is {whose}")
             return []
         if is_ours and not pod.metadata.annotations.get(names.GROUP_NAME_ANNOTATION):
@@ -161,14 +169,29 @@ class World:
                 f"{entry.file}: {entry.kind} {entry.key}: {place}: no PriorityClass {name} is given, 0 counts"
             )
 
+    def expect_hypernodes(self) -> None:
+        """Warn of jobs that ask for nearness in the network where nothing tells of the network."""
+        asking = [] if len(self.cluster.hypernodes) else filter(_asks_for_nearness, self.cluster.jobs.values())
+        self.warnings += [
+            f"{job.id}: it asks for a network topology and no HyperNodes are given, so any node will do for it"
+            for job in asking
+        ]
+
     def put_pod(self, pod: Pod) -> None:
         """Take in a pod, in place of one of its name."""
         if not self._uids:
             self._uids = {task.key: uid for uid, task in self.cluster.tasks.items()}
         key = f"{pod.metadata.namespace}/{pod.metadata.name}"
+        self.foreign.on_add(pod, initial=True)
         old = self.cluster.tasks.get(self._uids.get(key, ""))
         self.facts.apply(("Pod", old.pod if old is not None else None, pod))
         self._uids[key] = pod.metadata.uid
+
+
+def _asks_for_nearness(job: JobState) -> bool:
+    """Whether it, or a sub-group of it, names a network topology."""
+    spec = job.pod_group.spec if job.pod_group is not None else PodGroupSpec()
+    return spec.network_topology is not None or any(policy.network_topology for policy in spec.sub_group_policy)
 
 
 def owner_uid(group: PodGroup) -> str:

@@ -160,6 +160,7 @@ def _run(question: Question, stopwatch: Callable[[], float], *, changed: bool) -
             change_queue(world, change)
         for name in flags.without_node:
             take_node(world, name)
+    world.expect_hypernodes()
     catalog = known(flags.plugins_dir)
     text = _configuration(question)
     try:

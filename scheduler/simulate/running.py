@@ -17,6 +17,7 @@ from scheduler.explain.report import Explanation
 from scheduler.explain.shared import Shared
 
 if TYPE_CHECKING:
+    from scheduler.explain.obstacles import Obstacle
     from scheduler.memory import Memory
     from scheduler.reporting.timings import Span
     from scheduler.simulate.building import World
@@ -113,14 +114,20 @@ def _explanations(
     world: World, memory: Memory, jobs: Collection[str], spans: tuple[Span, ...], stopwatch: Callable[[], float]
 ) -> list[Explanation]:
     cluster = world.cluster
-    known = {job_id: one.obstacles(cluster.jobs[job_id]) for job_id, one in world.dependents.items() if job_id in jobs}
+    known = {job_id: _known(world, cluster.jobs[job_id]) for job_id in jobs}
     waiting = [
         cluster.jobs[job_id]
         for job_id in jobs
-        if cluster.jobs[job_id].pending or not cluster.jobs[job_id].tasks or known.get(job_id)
+        if cluster.jobs[job_id].pending or not cluster.jobs[job_id].tasks or known[job_id]
     ]
     if not waiting:
         return []
     with opened(cluster, memory, world.now) as session:
         shared = Shared(session)
-        return [explain(shared, job, spans, stopwatch, known.get(job.id, ())) for job in waiting]
+        return [explain(shared, job, spans, stopwatch, known[job.id]) for job in waiting]
+
+
+def _known(world: World, job: Job) -> list[Obstacle]:
+    """What is known of a job beside the state: pods of tasks that wait for others, and pods for other schedulers."""
+    dependent = world.dependents.get(job.id)
+    return [*(dependent.obstacles(job) if dependent is not None else ()), *world.foreign.known(job)]

@@ -49,8 +49,10 @@ def _problems(new: Job, old: Job, judge: TemplateJudge, changes_templates: bool)
     for task in spec.tasks:
         yield _numbers_problem(task)
         yield topology.partition_problem(task, new.metadata.name).strip()
-    if spec.min_available > jobs.total_replicas(spec):
-        yield f"{TOO_FEW}: {spec.min_available} > {jobs.total_replicas(spec)}, lower spec.minAvailable as well"
+    if spec.min_available > (total := jobs.total_replicas(spec)):
+        is_raised = spec.min_available > old.spec.min_available
+        advice = f"at most {total} can be asked for" if is_raised else "lower spec.minAvailable as well"
+        yield f"{TOO_FEW}: {spec.min_available} > {total}, {advice}"
     if spec.min_available < 0:
         yield "job 'minAvailable' must be >= 0"
     if topology.network_problem(spec.network_topology):

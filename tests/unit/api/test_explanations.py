@@ -116,7 +116,7 @@ LACK = report.Shortage(resource="cpu", needs="4", free="1", missing="3")
                 "Waiting: 2 pods of role w such as ns/a-w-1, asking for cpu 2; 1 find a node",
                 "  told: 0/4 nodes are unavailable",
                 "  nearest: needs 2 cpu, the best node n has 1 free",
-                "  nodes: 4, 1 with room, 2 refused by no filter, 0 both",
+                "  nodes: 4, 1 with room, 2 passing every filter, 0 both",
                 "    3 have too little cpu (2 nothing else)",
                 "    2 refused by Taints (1 nothing else): no; never",
             ],
@@ -182,6 +182,32 @@ def test_each_part_has_its_lines(given: dict[str, Any], told: list[str]) -> None
     found = answer(**given)
     assert is_explanation(found)
     assert list(lines(found)) == told
+
+
+@pytest.mark.parametrize(
+    ("least", "ready", "role", "title"),
+    [
+        (2, 1, 0, "What would make it start:"),
+        (2, 2, 0, "What would let more of its pods start:"),
+        (2, 2, 3, "What would make it start:"),
+        (0, 0, 0, "What would make it start:"),
+    ],
+    ids=["it waits", "it runs", "a role lacks pods", "it needs none and has none"],
+)
+def test_what_helps_a_job_that_has_started_is_for_more_of_its_pods(
+    least: int, ready: int, role: int, title: str
+) -> None:
+    roles = [report.RoleCount(name="w", needed=role, ready=ready)]
+    gang = report.Gang(min_member=least, pods=3, ready=ready, missing=0, statuses={}, roles=roles)
+    assert list(lines(answer(gang=gang, needs=["x"])))[1] == title
+
+
+def test_pods_for_others_are_not_said_to_be_none() -> None:
+    gang = report.Gang(min_member=2, pods=0, ready=0, missing=2, statuses={}, roles=[])
+    found = answer(gang=gang, causes=[report.Cause(kind=report.CauseKind.OTHER_SCHEDULER, text="a")])
+    assert list(lines(found))[1] == (
+        "Gang: 0 of 2 needed pods have their place, 2 missing (no pods for this scheduler)"
+    )
 
 
 @pytest.mark.parametrize("value", [None, [], "text", {}, {"summary": 1, "causes": []}, {"summary": "x"}])

@@ -46,8 +46,19 @@ def complete(*words: str, server: Server | None = None) -> list[str]:
         (("job", "run", "--dry-run", "s"), ["server"]),
         (("help", "jobf"), ["jobflow"]),
         (("completion", "z"), ["zsh"]),
+        (("completion", "-", "z"), ["zsh"]),
         (("queue", "operate", "-a", ""), ["close", "open", "update"]),
-        (("queue", "operate", "--action=o"), []),
+        (("queue", "operate", "--action=o"), ["--action=open"]),
+        (("job", "list", "--phase=Running,Comple"), ["--phase=Running,Completed", "--phase=Running,Completing"]),
+        (("job", "list", "-o=j"), ["-o=json"]),
+        (("job", "list", "--phase", "=", "Run"), ["Running"]),
+        (("queue", "operate", "--action", "="), ["close", "open", "update"]),
+        (("job", "list", "-o", "=", "j"), ["json"]),
+        (("job", "list", "--phase", "=", "Running", "--sel"), ["--selector"]),
+        (("job", "run", "--env", "A", "=", "b", "--dry-run", "=", "s"), ["server"]),
+        (("job", "list", "--no-such", "=", "x"), []),
+        (("job", "list", "=", "x"), []),
+        (("job", "list", "--all-namespaces", "=", "t"), []),
         (("bogus", "x"), []),
         (("job", "list", "-n", ""), []),
     ],
@@ -94,6 +105,11 @@ def test_names_of_objects_are_asked_from_the_server(words: str, path: str) -> No
     result = run("__complete", *typed, f"{head}a", server=used, program=program)
     assert (result.code, result.err) == (0, "")
     assert result.lines == ([f"{head}a1", f"{head}a2"] if path else [])
+
+
+def test_the_namespace_before_an_equals_sign_that_is_a_word_counts() -> None:
+    used = names(f"{BATCH}/namespaces/team/jobs", "a2", "b", "a1")
+    assert complete("job", "view", "--namespace", "=", "team", "--name", "=", "a", server=used) == ["a1", "a2"]
 
 
 def test_tasks_are_those_of_the_job_that_the_line_names() -> None:
@@ -146,11 +162,15 @@ def test_an_unknown_shell_is_refused(words: tuple[str, ...]) -> None:
     assert run("completion", *words, program="vsub").code == 1
 
 
-def test_bash_completes_with_the_script(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("line", "found"), [("vcctl job su", "suspend"), ("vcctl job list --phase = Run", "Running")])
+def test_bash_completes_with_the_script(tmp_path: Path, line: str, found: str) -> None:
     program = tmp_path / "vcctl"
     program.write_text(f'#!/bin/sh\nPYTHONPATH="{ROOT}" exec "{sys.executable}" -m cli "$@"\n')
     program.chmod(0o755)
-    script = 'source <(vcctl completion bash); COMP_WORDS=(vcctl job su); COMP_CWORD=2; _vcctl_complete; echo "${COMPREPLY[@]}"'
+    script = (
+        f"source <(vcctl completion bash); COMP_WORDS=({line}); COMP_CWORD={line.count(' ')}; _vcctl_complete;"
+        ' echo "${COMPREPLY[@]}"'
+    )
     environ = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
     done = subprocess.run(["bash", "-c", script], env=environ, capture_output=True, text=True, check=True)
-    assert done.stdout == "suspend\n"
+    assert done.stdout == f"{found}\n"

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
@@ -101,6 +98,21 @@ def test_an_answer_whose_fields_are_known_reads_as_text(server: Server) -> None:
         "    deserved: cpu 4",
         "Events: \t<none>",
     ]
+
+
+@pytest.mark.parametrize(
+    ("phase", "told"),
+    [
+        ("Inqueue", "its pod group is admitted, waits for its pods to run"),
+        ("Pending", "waits for its pod group to be admitted"),
+        ("", "waits for its pod group to be admitted"),
+    ],
+)
+def test_a_job_whose_group_is_let_in_is_not_said_to_wait_for_that(server: Server, phase: str, told: str) -> None:
+    state = {"phase": "Pending", "reason": "Created", "message": "waits for its pod group to be admitted"}
+    server.on(f"GET {J1}", job(status={"state": state})).on(f"GET {GROUP}", group() | {"status": {"phase": phase}})
+    lines = run("job", "explain", "-N", "j1", "--no-scheduler", server=server).lines
+    assert lines[1] == f"Phase:     Pending (Created: {told})"
 
 
 def test_a_standby_behind_the_service_leads_to_the_pods(server: Server) -> None:
@@ -268,32 +280,6 @@ def test_a_job_whose_pod_group_is_gone_by_right_does_not_blame_the_controller(ph
     result = run("job", "explain", "-N", "j1", server=made)
     assert words in result.lines[2]
     assert "vc-controller-manager" not in result.out
-
-
-@pytest.fixture
-def scheduler() -> Iterator[tuple[str, list[tuple[str, str | None]]]]:
-    """A scheduler outside the cluster: its address, and paths with the credentials that came along."""
-    asked: list[tuple[str, str | None]] = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            asked.append((self.path, self.headers.get("Authorization")))
-            is_known = self.path.endswith("j1-u-j1")
-            body = b'{"why": "it is asked directly"}' if is_known else b"podgroup x is not known to this scheduler\n"
-            self.send_response(200 if is_known else 404)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: Any) -> None:
-            """Tests are quiet."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as serving:
-        thread = threading.Thread(target=serving.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{serving.server_port}", asked
-        serving.shutdown()
-        thread.join()
 
 
 @pytest.mark.parametrize("by_flag", [True, False])

@@ -72,6 +72,28 @@ def test_all_documents_are_tried_and_one_failure_fails_the_command(tmp_path: Pat
     assert moved.err.startswith("Failed to create JobFlow: expected JobFlow, got Job\n")
 
 
+LISTS = (
+    "apiVersion: v1\nkind: List\nitems:\n- {kind: JobFlow, metadata: {name: a}}\n- {kind: Job, metadata: {name: b}}\n- x\n",
+    "apiVersion: flow.volcano.sh/v1alpha1\nkind: JobFlowList\nitems: [{metadata: {name: a}}, {kind: Job}, x]\n",
+    "kind: List\nitems:\n- {kind: List, items: [{metadata: {name: a}}]}\n- {kind: List, items: [{kind: Job}, x]}\n",
+)
+
+
+@pytest.mark.parametrize("text", LISTS, ids=["List", "JobFlowList", "Lists in a List"])
+@pytest.mark.parametrize(("verb", "method"), [("create", "POST"), ("delete", "DELETE")])
+def test_the_items_of_a_list_are_each_taken(tmp_path: Path, text: str, verb: str, method: str) -> None:
+    file = tmp_path / "f.yaml"
+    file.write_text(text)
+    used = Server().on(f"POST {HERE}/jobflows", echo).on(f"DELETE {HERE}/jobflows/a", {})
+    result = run("jobflow", verb, "-f", str(file), server=used)
+    assert (result.code, [request.method for request in used.requests]) == (255, [method])
+    assert result.lines == [
+        f"{verb.title().removesuffix('e')}ed JobFlow: default/a",
+        f"Failed to {verb} JobFlow: expected JobFlow, got Job",
+        f"Failed to {verb} JobFlow: expected JobFlow, got a text",
+    ]
+
+
 @pytest.mark.parametrize("verb", ["create", "delete"])
 def test_a_missing_file_is_told_as_the_system_tells_it(verb: str) -> None:
     result = run("jobtemplate", verb, "-f", "no/such")

@@ -105,7 +105,7 @@ FORM = r"quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkK
         (("-N", "j", "-R", "cpu=x"), FORM),
         (("-N", "j", "-R", "cpu="), FORM),
         (("-f", "x.yaml", "-R", "cpu=1KK"), "unable to parse quantity's suffix"),
-        (("-f", "job.txt"), "only support yaml file"),
+        (("-f", "job.txt"), "only support yaml file: job.txt has none of .yaml, .yml, .json in its name"),
         (("-f", "no/such.yaml"), "failed to read file, err: open no/such.yaml: no such file or directory"),
         (("-N", "j", "--env", "A"), '--env: "A" is not NAME=value'),
         (("-N", "j", "--dry-run", "maybe"), '--dry-run: invalid value "maybe", must be one of: none, client, server'),
@@ -137,6 +137,21 @@ def test_every_document_of_a_file_is_run_and_a_failure_does_not_stop_the_rest(tm
     file = tmp_path / "jobs.yml"
     file.write_text(
         "# head\n---\nmetadata: {name: a}\n---\nkind: Queue\nmetadata: {name: b}\n---\nmetadata: {name: c}\n---\n"
+    )
+    result = run("job", "run", "-f", str(file), server=server())
+    assert result.code == 255
+    assert result.lines == [
+        "run job a successfully",
+        "run job c successfully",
+        "Failed to run job: expected Job of batch.volcano.sh/v1alpha1, got Queue of no apiVersion",
+    ]
+
+
+def test_the_items_of_a_list_are_run_each(tmp_path: Path) -> None:
+    file = tmp_path / "jobs.yaml"
+    file.write_text(
+        "apiVersion: v1\nkind: List\nitems:\n- {kind: Job, metadata: {name: a}}\n- {kind: Queue, metadata: {name: b}}\n"
+        "---\napiVersion: batch.volcano.sh/v1alpha1\nkind: JobList\nitems: [{metadata: {name: c}}]\n"
     )
     result = run("job", "run", "-f", str(file), server=server())
     assert result.code == 255

@@ -72,6 +72,14 @@ def test_a_queue_that_is_wanted_closed_is_closed_by_a_command() -> None:
             ("create", "--capability", "cpu"),
             "create queue: --capability: invalid argument syntax cpu, expected <resource>=<value>",
         ),
+        (
+            ("create", "--capability", "cpu=1,memory=abc"),
+            "create queue: --capability: memory=abc: quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
+        ),
+        (
+            ("operate", "-n", "q", "-a", "update", "--deserved", "cpu=1KK"),
+            "operate queue: --deserved: cpu=1KK: unable to parse quantity's suffix",
+        ),
         (("delete",), "delete queue: queue name must be specified"),
         (("get",), "get queue: name is mandatory to get the particular queue details"),
         (("operate",), "operate queue: queue name must be specified"),
@@ -158,6 +166,30 @@ def test_what_did_not_happen_in_time_is_not_said_to_be_done() -> None:
     for form in (("--verbose",), ("-o", "name"), ("-o", "yaml")):
         result = run(*words, *form, server=used)
         assert (result.code, result.out) == (255, told)
+
+
+@pytest.mark.parametrize(
+    ("action", "parent", "above", "why"),
+    [
+        ("open", "p", queue("p", state="Closed"), ": its parent p is Closed, open that first"),
+        ("open", "p", queue("p", state="Closing"), ": its parent p is Closing, open that first"),
+        ("open", "p", queue("p"), ""),
+        ("open", "p", (404, {"status": "Failure", "reason": "NotFound", "code": 404}), ": its parent p does not exist"),
+        ("open", "p", (403, {"status": "Failure", "reason": "Forbidden", "code": 403}), ""),
+        ("open", "", queue("p", state="Closed"), ""),
+        ("close", "p", queue("p", state="Closed"), ""),
+    ],
+)
+def test_a_queue_that_its_parent_keeps_closed_says_so_when_the_time_is_up(
+    action: str, parent: str, above: Any, why: str
+) -> None:
+    now = {"open": "Closed", "close": "Open"}[action]
+    own = queue(state=now, parent=parent)
+    used = Server().on(f"GET {QUEUES}/q1", own).on(f"GET {QUEUES}/p", above).on(f"POST {COMMANDS}", {})
+    result = run("queue", "operate", "-n", "q1", "-a", action, "--wait", "--timeout", "2s", server=used)
+    done = {"open": "opened", "close": "closed"}[action]
+    told = f"Failed to operate queue: timed out after 2s: queue q1 is {now}, not yet {done}{why}\n"
+    assert (result.code, result.out) == (255, told)
 
 
 def test_after_waiting_the_queue_is_shown_as_it_became() -> None:

@@ -137,6 +137,56 @@ def test_logs_that_cannot_be_had_are_noted_and_can_be_left_out(tmp_path: Path) -
     assert "logs: " not in contents(path)["errors.txt"]
 
 
+def test_metrics_of_a_scheduler_outside_are_nothing_of_the_cluster(
+    tmp_path: Path, scheduler: tuple[str, list[tuple[str, str | None]]]
+) -> None:
+    used = Server().on("GET /version", {"gitVersion": "v1.36.1"})
+    path = tmp_path / "d.tar.gz"
+    assert run("support", "dump", "-o", str(path), "--scheduler-url", scheduler[0], server=used).code == 255
+    assert set(contents(path)) == {"versions.txt", "metrics/scheduler.txt", "errors.txt"}
+
+
+@pytest.mark.parametrize("words", [(), ("--no-logs", "--no-snapshot")])
+def test_a_dump_in_which_nothing_of_the_cluster_is_fails_but_is_kept(tmp_path: Path, words: tuple[str, ...]) -> None:
+    used = Server().on("GET /version", {"gitVersion": "v1.36.1"})
+    path = tmp_path / "d.tar.gz"
+    result = run("support", "dump", "-o", str(path), *words, server=used)
+    assert result.code == 255
+    assert result.lines == [
+        f"wrote {path}",
+        f"Failed to dump support: nothing of the cluster could be read: {path} holds little more than what was refused",
+    ]
+    assert set(contents(path)) == {"versions.txt", "errors.txt"}
+    used.items(f"{SYSTEM}/configmaps")
+    assert run("support", "dump", "-o", str(path), *words, server=used).code == 0
+
+
+@pytest.mark.parametrize("by_flag", [True, False])
+def test_metrics_of_a_scheduler_outside_the_cluster_come_from_its_address(
+    tmp_path: Path, scheduler: tuple[str, list[tuple[str, str | None]]], by_flag: bool
+) -> None:
+    address, asked = scheduler
+    path, used = tmp_path / "d.tar.gz", server()
+    words = ["--scheduler-url", f"{address}/"] if by_flag else []
+    environ = {"VCCTL_SCHEDULER_URL": "http://127.0.0.1:1" if by_flag else address}
+    assert run("support", "dump", "-o", str(path), *words, server=used, environ=environ).code == 0
+    assert asked == [("/metrics", None)]
+    assert contents(path)["metrics/scheduler.txt"] == '{"why": "it is asked directly"}'
+    assert not [target for target in used.targets if "volcano-scheduler-service" in target]
+    assert [target for target in used.targets if "volcano-controllers-service" in target]
+
+
+def test_a_scheduler_that_does_not_listen_and_an_address_that_is_none_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "d.tar.gz"
+    environ = {"VCCTL_SCHEDULER_URL": "http://127.0.0.1:1"}
+    assert run("support", "dump", "-o", str(path), server=server(), environ=environ).code == 0
+    assert "metrics/scheduler.txt: " in contents(path)["errors.txt"]
+    path.unlink()
+    told = run("support", "dump", "-o", str(path), "--scheduler-url", "x", server=server()).out
+    assert told == "Failed to dump support: --scheduler-url: x is no address such as http://127.0.0.1:8080\n"
+    assert not path.exists()
+
+
 def test_an_installation_without_pods_is_noted(tmp_path: Path) -> None:
     path = tmp_path / "d.tar.gz"
     run("support", "dump", "-o", str(path), server=server())

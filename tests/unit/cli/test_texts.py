@@ -127,7 +127,7 @@ def test_what_cannot_be_read_says_why(text: str) -> None:
 )
 def test_objects_of_another_kind_are_refused(text: str, message: str) -> None:
     with pytest.raises(CommandError) as error:
-        documents.read_object(text, kinds.JOBS)
+        documents.check_object(documents.parse(text), kinds.JOBS)
     assert str(error.value) == message
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from codegen.problems import Problem, SourceError, hint
+from codegen.problems import Problem, SourceError, choice, hint
 
 
 def test_a_problem_reads_as_file_path_and_advice() -> None:
@@ -18,3 +18,11 @@ def test_problems_are_told_once_and_in_order() -> None:
 @pytest.mark.parametrize(("word", "text"), [("colour", "; did you mean 'color'?"), ("zzz", "")])
 def test_a_close_word_is_suggested(word: str, text: str) -> None:
     assert hint(word, ["color", "size"]) == text
+
+
+@pytest.mark.parametrize(
+    ("word", "text"),
+    [("colour", "; did you mean 'color'? Known: color, size"), ("zzz", "; known: color, size")],
+)
+def test_all_known_words_are_told_after_the_closest(word: str, text: str) -> None:
+    assert choice(word, ["color", "size"]) == text

@@ -216,7 +216,12 @@ def test_kinds_that_share_a_plural_get_paths_of_their_own(root: Path) -> None:
             {},
             "--kind: 'Job' is the name of several kinds: say which (batch.volcano.sh/v1alpha1/Job, batch/v1/Job)",
         ),
-        ("Joob", {}, "--kind: api/project.yaml has no kind 'Joob'; did you mean 'Job'?; `create api` makes one"),
+        (
+            "Joob",
+            {},
+            "--kind: api/project.yaml has no kind 'Joob'; did you mean 'Job'? Otherwise `create api` makes one",
+        ),
+        ("Zzzzz", {}, "--kind: api/project.yaml has no kind 'Zzzzz'; `create api` makes one"),
         ("Job", {"group": "fleet"}, "--kind: api/project.yaml has no kind 'Job'"),
         ("Queue", {"version": "v7"}, "--kind: api/project.yaml has no kind 'Queue'"),
     ],

@@ -141,3 +141,17 @@ def test_mistakes_of_all_files_are_told_at_once(tmp_path: Path) -> None:
     ):
         assert any(line.startswith(start) for line in lines), start
     assert len(lines) == 5
+
+
+SHELF = "group: shelf.example.com\nversion: v1\ncomponents: {Shelf: {type: string}}"
+
+
+def test_a_schema_file_without_a_kind_is_refused_with_both_ways_out(tmp_path: Path) -> None:
+    """`git checkout .` after `create api` takes back the entry of the kind and leaves its schemas."""
+    [line] = mistakes(write(tmp_path, {"shelf/v1.yaml": SHELF}))
+    assert line.startswith("api/shelf/v1.yaml: no kind is of this group and version, and nothing refers to its comp")
+    assert line.endswith("add the entry of its kind to api/project.yaml, or delete the file")
+
+
+def test_schemas_that_another_file_refers_to_need_no_kind(tmp_path: Path) -> None:
+    load(write(tmp_path, {"shelf/v1.yaml": SHELF, "test/v1.yaml": with_spec("a: {$ref: shelf.v1.Shelf}")}))

@@ -48,6 +48,11 @@ class ScriptedClient:
     calls: list[tuple[float, str, dict[str, Any]]] = field(default_factory=list)
     """(loop time, `list` or `watch`, arguments)"""
     open_watches: int = 0
+    is_closed: bool = False
+
+    @property
+    def transport(self) -> ScriptedClient:
+        return self
 
     def as_client(self) -> Client:
         client: Any = self

@@ -407,6 +407,19 @@ async def test_what_happens_is_counted_and_logged(caplog: pytest.LogCaptureFixtu
     assert "informer.failed resource=pods failures=1 error=scripted: connection reset" in messages
 
 
+async def test_a_connection_that_we_closed_is_no_failure(caplog: pytest.LogCaptureFixture) -> None:
+    failures = FAILURES.labels("pods.reflector-test", "ConnectionFailed")._value
+    before = failures.get()
+    client = ScriptedClient([Listing([pod("a")], "7")], [[5, ConnectionFailed("the transport was closed")]])
+    with caplog.at_level(logging.INFO):
+        async with running(reflector(client, Log())):
+            await until(lambda: client.open_watches == 1)
+            client.is_closed = True
+            await until(lambda: client.open_watches == 0)
+    assert failures.get() == before
+    assert not [record for record in caplog.records if "informer.failed" in record.getMessage()]
+
+
 async def test_a_kind_that_the_cluster_does_not_serve_is_looked_for_and_the_log_says_what_to_do(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

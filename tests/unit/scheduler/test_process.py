@@ -16,10 +16,22 @@ from generated.scheduling.v1 import PriorityClass
 from generated.scheduling.v1beta1 import PodGroup, PodGroupSpec
 from scheduler.cache.facts import Facts
 from scheduler.cache.feed import RESOURCES
-from scheduler.process import CONFIG_MAP, Process, class_check, component_name, standby_of, subject_of, wait_synced
+from scheduler.cache.foreign import ForeignPods
+from scheduler.explain.report import CauseKind
+from scheduler.process import (
+    CONFIG_MAP,
+    Process,
+    class_check,
+    component_name,
+    known_of,
+    standby_of,
+    subject_of,
+    wait_synced,
+)
 from scheduler.settings.options import feature_gates, parser
 from scheduler.state.cluster import Cluster
 from scheduler.state.job import Job
+from tests.unit.scheduler.cache.test_facts import pod
 
 
 def flags(*words: str) -> Namespace:
@@ -109,6 +121,19 @@ def test_a_missing_priority_class_is_told_as_soon_as_all_are_known(
     job = Job("ns/a")
     job.pod_group, job.min_available = PodGroup(spec=PodGroupSpec(priority_class_name="high")), 1
     assert bool(class_check(classes)(job)) is is_told
+
+
+def test_pods_for_another_scheduler_are_told_with_or_without_priority_classes() -> None:
+    pods = ForeignPods(("volcano",))
+    pods.on_add(pod(spec={"schedulerName": "other"}), initial=True)
+    job = Job("ns/g")
+    job.pod_group, job.min_available = PodGroup(spec=PodGroupSpec(priority_class_name="high")), 1
+    classes: Any = SimpleNamespace(has_synced=True, lister=PriorityClassLister.filled([]).lister)
+    assert [cause.kind for cause, _ in known_of(pods, None)(job)] == [CauseKind.OTHER_SCHEDULER]
+    assert [cause.kind for cause, _ in known_of(pods, classes)(job)] == [
+        CauseKind.OTHER_SCHEDULER,
+        CauseKind.NO_PRIORITY_CLASS,
+    ]
 
 
 def test_everything_that_makes_the_state_can_be_watched() -> None:

@@ -10,6 +10,7 @@ import pytest
 from controllers.job.machine import cell
 from controllers.job.plan import Plan, is_hopeless, plan
 from controllers.job.requests import SYNC, Request, Target
+from controllers.job.status import initial
 from controllers.job.world import World
 from generated.batch.v1alpha1 import DependsOn, Job, PartitionPolicySpec
 from tests.unit.controllers.job.samples import NOW, a_group, a_job, a_pod, a_task, a_world, containers, with_counts
@@ -272,6 +273,22 @@ def test_an_obstacle_that_is_gone_is_no_longer_told(phase_: str, reason: str) ->
     job = msgspec.structs.replace(job, status=msgspec.structs.replace(job.status, state=state))
     made = act(a_world(job, a_pod("j-t-0"), a_pod("j-t-1", "Pending")))
     assert (made.status.state.reason, made.status.state.phase) == (reason, phase_)
+
+
+@pytest.mark.parametrize(
+    ("group", "message"),
+    [
+        ("Pending", "waits for its pod group to be admitted"),
+        ("Inqueue", "its pod group is admitted, waits for its pods to run"),
+    ],
+)
+def test_a_job_that_is_let_in_no_longer_says_that_it_waits_for_that(group: str, message: str) -> None:
+    job = a_job(phase="Pending")
+    job = msgspec.structs.replace(job, status=initial(job, NOW))
+    made = act(a_world(job, group=a_group(group)))
+    assert (made.status.state.phase, made.status.state.reason, made.status.state.message) == (
+        "Pending", "Created", message,
+    )  # fmt: skip
 
 
 def test_pods_without_a_known_phase_count_as_unknown() -> None:

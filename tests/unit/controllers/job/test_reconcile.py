@@ -226,6 +226,28 @@ async def test_a_failed_create_is_told_and_tried_again() -> None:
     assert world.reconciler.inbox.take(KEY) == [SYNC]
 
 
+async def test_what_is_wrong_with_pods_is_told_in_their_order_whichever_is_answered_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Else the next pass would tell the same in other words: an event more."""
+    job = a_job(phase="Pending")
+    world = World(job, QUEUE, with_group(job))
+    answered = {f"j-t-{index}": asyncio.Event() for index in range(4)}
+    answered["j-t-3"].set()
+
+    async def refused_from_the_last_on(pod: dict[str, Any]) -> None:
+        name = pod["metadata"]["name"]
+        await answered[f"j-t-{int(name[-1]) + 1}"].wait()
+        answered[name].set()
+        raise Forbidden(msgspec.structs.replace(status(403, "Forbidden"), message=f"{name} is refused"))
+
+    monkeypatch.setattr(world.fakes.clients.core_v1.pods, "create", refused_from_the_last_on)
+    with pytest.raises(JobError, match="failed to create 3 pods"):
+        await world.look()
+    [told] = [event[3] for event in world.events.seen if event[2] == "FailedCreate"]
+    assert told == "Error creating pods: [j-t-0 is refused, j-t-1 is refused, j-t-2 is refused]"
+
+
 NO_CLAIM = (
     "Failed to create PVC, err: pvc mine is not found, the job will be in the Pending state until the PVC is created"
 )

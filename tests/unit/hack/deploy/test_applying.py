@@ -62,5 +62,15 @@ def test_a_rehearsal_stores_nothing_and_tells_what_it_cannot_judge() -> None:
     kubectl.refusals["apply"] = "no"
     lines: list[str] = []
     assert applying.rehearse(kubectl, [CRD, DEPLOYMENT], said(lines)) == ["no"]
-    assert lines == ["Deployment home/web: not judged, its namespace is still to come"]
+    assert lines == [
+        "Deployment home/web: not judged, its namespace is still to come",
+        "the server judged 1 of 2 objects, what it says against them follows; nothing was stored",
+    ]
     assert all("--dry-run=server" in command for command in kubectl.commands if command[0] == "apply")
+
+
+def test_a_rehearsal_without_a_refusal_says_so_in_the_end() -> None:
+    kubectl: Any = Recorder([made("Namespace", "home")])
+    lines: list[str] = []
+    assert applying.rehearse(kubectl, [CRD, DEPLOYMENT], said(lines)) == []
+    assert lines == ["the server judged 2 of 2 objects, it has nothing against them; nothing was stored"]

@@ -26,10 +26,44 @@ def test_webhooks_go_first_and_kinds_and_namespaces_stay() -> None:
 def test_what_the_processes_made_goes_too() -> None:
     kubectl: Any = Recorder()
     removal.undeploy(kubectl, ALL, lambda _: None)
-    assert kubectl.commands[-1] == (
+    assert [command for command in kubectl.commands if command[0] == "delete"][-1] == (
         "delete", "--ignore-not-found", "--namespace=volcano-system", "secret/volcano-admission-secret",
         *(f"lease/{name}" for name in LEASES.values()),
     )  # fmt: skip
+
+
+class Emptied(Recorder):
+    """CRDs and namespaces of the cluster, and what deletions print."""
+
+    def __init__(self, *there: Any, printed: str = "") -> None:
+        super().__init__(there)
+        self.printed = printed
+
+    def run(self, *arguments: str, **more: Any) -> str:
+        super().run(*arguments, **more)
+        return self.printed if arguments[0] == "delete" else ""
+
+    def get(self, *arguments: str, **_: Any) -> list[Any]:
+        return [found for found in self.there if arguments[0] == "crd" and found["kind"] == "CustomResourceDefinition"]
+
+
+CRDS_STAY = "CRDs stay, and with them queues and jobs: `make undeploy-crds CONFIRM=yes` deletes them"
+HOME_STAYS = "namespaces stay, since others may use them: `kubectl delete namespace home` deletes them"
+
+
+@pytest.mark.parametrize(
+    ("kubectl", "end"),
+    [
+        (Emptied(*ALL[:2], printed="configmap a deleted"), ["configmap a deleted", CRDS_STAY, HOME_STAYS]),
+        (Emptied(ALL[0], printed="configmap a deleted"), ["configmap a deleted", HOME_STAYS]),
+        (Emptied(ALL[0]), ["nothing of the installation was there", HOME_STAYS]),
+        (Emptied(), ["nothing of the installation was there"]),
+    ],
+)
+def test_the_last_lines_say_what_stays_of_what_is_there(kubectl: Any, end: list[str]) -> None:
+    lines: list[str] = []
+    removal.undeploy(kubectl, ALL, lines.append)
+    assert list(dict.fromkeys(lines)) == end
 
 
 def test_only_what_we_applied_and_no_longer_name_is_left_over() -> None:

@@ -122,7 +122,24 @@ def test_what_is_wrong_with_its_pods_is_told(found: Object, words: str) -> None:
 def test_pods_with_the_same_trouble_are_told_together() -> None:
     late = workload(**UP | {"availableReplicas": 0})
     lines = wait(Cluster([late, pod("p"), pod("q")], [workload(**UP)]), workload())
-    assert lines[1] == "Deployment home/web: 0 of 2 pods ready; Running, not ready yet (pod p, q)"
+    assert lines[1] == "Deployment home/web: 0 of 2 pods ready; Running, not ready yet (pods p, q)"
+
+
+@pytest.mark.parametrize("label", ["pod-template-hash", "controller-revision-hash"])
+def test_pods_of_an_older_template_hold_nothing_up(label: str) -> None:
+    pods = [pod("old"), pod("new")]
+    for day, found in enumerate(pods, start=1):
+        found["metadata"]["labels"][label] = found["metadata"]["name"]
+        found["metadata"]["creationTimestamp"] = f"2026-01-0{day}T00:00:00Z"
+    late = workload(**UP | {"availableReplicas": 0})
+    lines = wait(Cluster([late, *pods], [workload(**UP)]), workload())
+    assert lines[1] == "Deployment home/web: 0 of 2 pods ready; Running, not ready yet (pod new)"
+
+
+def test_where_no_new_pod_is_made_the_old_ones_are_not_what_holds_it_up() -> None:
+    late = workload(**UP | {"updatedReplicas": 0})
+    lines = wait(Cluster([late, pod("old")], [workload(**UP)]), workload())
+    assert lines[1] == "Deployment home/web: 0 of 2 pods made"
 
 
 def test_pods_of_others_and_those_that_go_hold_nothing_up() -> None:

@@ -29,7 +29,7 @@ from scheduler.cycle import run_cycle
 from scheduler.dump import parts
 from scheduler.dump.record import decisions_of
 from scheduler.evicting.nominations import Nomination
-from scheduler.explain.obstacles import no_class
+from scheduler.explain.obstacles import no_class, other_scheduler
 from scheduler.explain.opening import opened
 from scheduler.explain.report import CauseKind
 from scheduler.gates import Gates
@@ -66,9 +66,11 @@ def test_the_nearest_node_is_told_in_numbers() -> None:
     ]
     assert answer.summary == f"2 pods of role w find no node: {waiting.nearest.text}"
     assert not answer.can_start
-    assert answer.needs == [
-        f"room for 2 more pods asking for 1 cpu, 1Gi memory and 8 {GPU} each: 2 {GPU} more free on node n-3"
-    ]
+    (need,) = answer.needs
+    assert need == (
+        f"room for 2 more pods asking for 1 cpu, 1Gi memory and 8 {GPU} each: "
+        f"2 {GPU} more free on node n-3 for one of them"
+    )
 
 
 def test_a_pod_that_is_larger_than_every_node_is_told_so() -> None:
@@ -305,6 +307,23 @@ def test_a_gang_that_lacks_pods_says_how_many() -> None:
     assert answer.causes[0].text == ("NotEnoughTasks: Not enough valid tasks for gang-scheduling, valid: 2, min: 5")
     assert answer.needs[0] == "3 more pods that can run"
     assert (answer.gang.min_member, answer.gang.missing, answer.gang.statuses) == (5, 5, {"Pending": 2})
+
+
+@pytest.mark.parametrize(("own", "can_start"), [(0, False), (1, False), (2, True)])
+def test_pods_that_ask_for_another_scheduler_are_the_cause_and_not_missing(own: int, can_start: bool) -> None:
+    world = World()
+    world.node("n-1")
+    world.gang("a", [("w", own, shape())], minimum=2, phase="Inqueue")
+    answer = explained(world, "a", known=other_scheduler(["default-scheduler"] * 2, ["volcano"]))
+    text = "2 pods of it ask for scheduler default-scheduler; this one is volcano and leaves them alone"
+    need = "schedulerName volcano in the job and in the templates of its tasks, which takes a new job"
+    assert answer.can_start is can_start
+    if can_start:
+        assert answer.summary == f"nothing keeps it from starting: 2 of 2 waiting pods find a node; but {text}"
+    else:
+        assert kinds(answer) == [CauseKind.OTHER_SCHEDULER, CauseKind.NOT_ENOUGH_PODS]
+        assert answer.summary == text
+    assert answer.needs == [need]
 
 
 def test_a_role_without_any_pod_may_wait_for_others() -> None:

@@ -12,7 +12,7 @@ from scheduler.explain.report import CauseKind
 from scheduler.state.subjob import grouping_of
 from tests.unit.scheduler.build import World, binds, memory_of, shape
 from tests.unit.scheduler.explain.explaining import explained, kinds
-from tests.unit.scheduler.hypernodes import CONFIGURATION, grow, limit
+from tests.unit.scheduler.hypernodes import CONFIGURATION, divide, grow, hard, labelled, limit, policy
 
 
 def racks(*cpus: float) -> World:
@@ -43,6 +43,53 @@ def test_the_best_domains_are_told_with_what_they_lack() -> None:
     ]
     assert not answer.can_start
     assert answer.causes
+
+
+REMEDY = "so no waiting helps: allow a higher tier in networkTopology, ask for less, or add nodes to a hypernode"
+ROOM = "a hypernode within its limit with room for its missing pods"
+
+
+@pytest.mark.parametrize(
+    ("pods", "cpu", "resources", "need"),
+    [
+        (4, 2000.0, None, f"no hypernode of tier 1 or lower is large enough even when empty (the largest, s1, has 6 cpu of 8 cpu), {REMEDY}"),
+        (3, 2000.0, None, f"no hypernode of tier 1 or lower is large enough even when empty (s1 holds 2 of 3 pods), {REMEDY}"),
+        (1, 2000.0, "7", f"no hypernode of tier 1 or lower is large enough even when empty (the largest, s1, has 6 cpu of 7 cpu), {REMEDY}"),
+        (2, 2000.0, None, ROOM),
+    ],
+    ids=["by its totals", "by its nodes", "by its minResources", "it is only taken"],
+)  # fmt: skip
+def test_where_no_hypernode_is_large_enough_no_waiting_helps(
+    pods: int, cpu: float, resources: str | None, need: str
+) -> None:
+    world = racks(1000.0, 3000.0)
+    for node in ("n10", "n11"):
+        world.running(f"old-{node}", node, shape(cpu=2000.0))
+    world.gang("a", [("w", pods, shape(cpu=cpu))], resources={"cpu": resources} if resources else None)
+    limit(world.cluster.jobs["ns/a"], tier=1)
+    assert explained(world, "a", text=CONFIGURATION).needs[0] == need
+
+
+def test_a_limit_that_excludes_no_node_is_never_too_narrow() -> None:
+    world = racks(1000.0, 3000.0)
+    world.gang("a", [("w", 4, shape(cpu=3000.0))])
+    limit(world.cluster.jobs["ns/a"], tier=3)
+    assert not any("tier" in need for need in explained(world, "a", text=CONFIGURATION).needs)
+
+
+@pytest.mark.parametrize(("size", "is_told"), [(2, False), (4, True)])
+def test_a_sub_group_that_no_hypernode_holds_is_told_so(size: int, is_told: bool) -> None:
+    world = racks(1000.0, 3000.0)
+    for node in ("n10", "n11"):
+        world.running(f"old-{node}", node, shape(cpu=2000.0))
+    world.gang("a", [], minimum=4)
+    job = world.cluster.jobs["ns/a"]
+    for number in range(4):
+        labelled(world, "a", f"p{number}", shape(cpu=2000.0), app="w", part=str(number // size))
+    divide(job, policy("p", "part", size=size, labels={"app": "w"}, topology=hard(1)))
+    answer = explained(world, "a", text=CONFIGURATION)
+    assert not answer.can_start
+    assert any(REMEDY in need for need in answer.needs) is is_told
 
 
 def test_a_tier_that_nobody_has_is_the_cause() -> None:

@@ -116,6 +116,42 @@ def test_a_job_that_waits_is_explained_in_words(made: Files) -> None:
     assert "waits, 0 of 2 pods have a node, 2 needed" in made.out
 
 
+def test_a_job_whose_pods_ask_for_another_scheduler_is_told_so(made: Files) -> None:
+    other = job("j", 2)
+    other["spec"]["tasks"][0]["template"]["spec"]["schedulerName"] = "default-scheduler"
+    assert made.run(made.file("a.yaml", node("n1"), other)) == 1
+    assert "Why: 2 pods of it ask for scheduler default-scheduler; this one is volcano" in made.out
+    assert "2 missing (no pods for this scheduler)" in made.out
+
+
+TOPOLOGY = {"mode": "hard", "highestTierAllowed": 1}
+HYPER_NODE = {
+    "apiVersion": "topology.volcano.sh/v1alpha1",
+    "kind": "HyperNode",
+    "metadata": {"name": "rack"},
+    "spec": {"tier": 1, "members": [{"type": "Node", "selector": {"exactMatch": {"name": "n1"}}}]},
+}
+
+
+@pytest.mark.parametrize(
+    ("objects", "is_told"),
+    [
+        ([job("j", networkTopology=TOPOLOGY)], True),
+        ([job("j", networkTopology=TOPOLOGY), HYPER_NODE], False),
+        ([job("j")], False),
+    ],
+)
+def test_a_network_topology_without_hypernodes_is_warned_of(made: Files, objects: list[Any], is_told: bool) -> None:
+    _, report = made.report(made.file("a.yaml", node("n1"), *objects))
+    told = [warning for warning in report["warnings"] if "HyperNodes" in warning]
+    assert len(told) == is_told
+    if is_told:
+        assert told[0].startswith("ns/j-")
+        assert told[0].endswith(
+            ": it asks for a network topology and no HyperNodes are given, so any node will do for it"
+        )
+
+
 def test_the_question_is_about_this_job(made: Files) -> None:
     cluster = made.file("cluster.yaml", node("n1"), job("old", 1, "9"))
     code, report = made.report(cluster, "--job", made.file("job.yaml", job("new", 1, "2")))

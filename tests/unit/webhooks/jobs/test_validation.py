@@ -457,7 +457,12 @@ DENIED_UPDATES: dict[str, tuple[Json, Json, str]] = {
     "more than all": (
         job(task(replicas=2), minAvailable=3),
         OLD,
-        "job 'minAvailable' must not be greater than total replicas: 3 > 2, lower spec.minAvailable as well",
+        "job 'minAvailable' must not be greater than total replicas: 3 > 2, at most 2 can be asked for",
+    ),
+    "as many as before of fewer": (
+        job(task(replicas=1), minAvailable=2),
+        job(task(replicas=2), minAvailable=2),
+        "job 'minAvailable' must not be greater than total replicas: 2 > 1, lower spec.minAvailable as well",
     ),
     "fewer replicas than a minimum that was filled in": (
         applied(task(replicas=3)),
