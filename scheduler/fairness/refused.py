@@ -9,12 +9,13 @@ differs in numbers alone may wait for half a minute.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from scheduler.placing.dormant import restless
-from scheduler.reporting.messages import PATIENCE, gist
+from scheduler.placing.waiting import Waiting
+from scheduler.reporting.messages import gist
 
 if TYPE_CHECKING:
     from scheduler.session import Refusal, Session
@@ -32,39 +33,12 @@ class _Group:
     """Their ids, in the order in which they were refused."""
 
 
-class Refused:
+class Refused(Waiting[_Group]):
     """The jobs that wait outside, for one cluster and one loaded configuration."""
 
     def __init__(self) -> None:
-        self._groups: dict[Hashable, _Group] = {}
-        self._key_of: dict[str, Hashable] = {}
-        self._due: float | None = None
+        super().__init__()
         self._asks_each = False
-
-    def __contains__(self, job_id: str) -> bool:
-        return job_id in self._key_of
-
-    def __iter__(self) -> Iterator[str]:
-        """The ids of those that are not asked about."""
-        return iter(self._key_of)
-
-    def is_due(self, now: float) -> bool:
-        """Whether the numbers that some job was told are wrong and old (`now` in unix seconds): a cycle tells it anew."""
-        return self._due is not None and now >= self._due
-
-    def wake(self, jobs: Iterable[str]) -> None:
-        """These are to be asked about again."""
-        for job_id in jobs:
-            key = self._key_of.pop(job_id, None)
-            if key is not None:
-                group = self._groups[key]
-                group.jobs.pop(job_id, None)
-                if not group.jobs:
-                    del self._groups[key]
-
-    def clear(self) -> None:
-        """All are to be asked about again."""
-        self._groups, self._key_of, self._due = {}, {}, None
 
     def begin(self, session: Session) -> None:
         """Ask about one of each group, and wake those that may come in, or are to hear another reason."""
@@ -87,11 +61,7 @@ class Refused:
             session.repeat(job, told)
         if said == group.told:
             return False
-        if said is None or not _is_kin(said, group.told) or not 0.0 <= session.now - group.since < PATIENCE:
-            return True
-        due = group.since + PATIENCE
-        self._due = due if self._due is None else min(self._due, due)
-        return False
+        return said is None or not _is_kin(said, group.told) or not self._may_wait(group, session.now)
 
     def ask(self, session: Session, job: Job) -> bool:
         """Whether a job may enter its queue. One that may not is told so, and waits in its group from then on."""
@@ -108,8 +78,7 @@ class Refused:
             group = self._groups[key] = _Group(told, session.now)
         else:
             session.repeat(job, group.told)
-        group.jobs[job.id] = None
-        self._key_of[job.id] = key
+        self._join(key, job.id, None)
         return False
 
 

@@ -21,7 +21,7 @@ from scheduler.contract.points import Point
 from scheduler.gates import asks_for_admission
 from scheduler.placing.fiterrors import FitErrors
 from scheduler.placing.verdicts import Verdicts
-from scheduler.reporting.messages import PATIENCE
+from scheduler.placing.waiting import Waiting
 from scheduler.state.status import Status
 
 if TYPE_CHECKING:
@@ -61,46 +61,23 @@ class _Group:
     jobs: dict[str, Errors] = field(default_factory=dict)
 
 
-class Dormancy:
+class Dormancy(Waiting[_Group]):
     """The jobs that sleep, for one cluster and one loaded configuration."""
 
     def __init__(self) -> None:
-        self._groups: dict[Hashable, _Group] = {}
-        self._group_of: dict[str, Hashable] = {}
+        super().__init__()
         self._verdicts: dict[Template, Verdicts] = {}
         self._signatures: Signatures | None = None
         self._extent: Hashable = None
-        self._due: float | None = None
-
-    def __contains__(self, job_id: str) -> bool:
-        return job_id in self._group_of
-
-    def __iter__(self) -> Iterator[str]:
-        """The ids of those that sleep."""
-        return iter(self._group_of)
 
     def errors(self) -> Iterator[tuple[str, Errors]]:
         """What each job that sleeps was told of its pods, by id."""
         return ((job_id, errors) for group in self._groups.values() for job_id, errors in group.jobs.items())
 
-    def is_due(self, now: float) -> bool:
-        """Whether the numbers that some job was told are wrong and old (`now` in unix seconds): a cycle tells it anew."""
-        return self._due is not None and now >= self._due
-
-    def wake(self, jobs: Iterable[str]) -> None:
-        """These are to be visited again."""
-        for job_id in jobs:
-            key = self._group_of.pop(job_id, None)
-            if key is not None:
-                group = self._groups[key]
-                del group.jobs[job_id]
-                if not group.jobs:
-                    del self._groups[key]
-
     def clear(self) -> None:
         """All are to be visited again."""
-        self._groups, self._group_of, self._verdicts = {}, {}, {}
-        self._due = None
+        super().clear()
+        self._verdicts = {}
 
     # Waking.
 
@@ -147,11 +124,7 @@ class Dormancy:
                 if not wait.told.is_kin(errors):
                     return True
                 is_news = True
-        if is_news and 0.0 <= session.now - group.since < PATIENCE:
-            due = group.since + PATIENCE
-            self._due = due if self._due is None else min(self._due, due)
-            return False
-        return is_news
+        return is_news and not self._may_wait(group, session.now)
 
     def _present(self, session: Session, queue: Queue, wait: _Wait, task: Task) -> FitErrors | None:
         """What would be told now of a pod that waits; None when some node could take it."""
@@ -193,8 +166,7 @@ class Dormancy:
         if group is None:
             group = self._groups[key] = _Group(job.queue, tuple(waits.values()), session.now)
         group.since = min(group.since, session.now)
-        group.jobs[job.id] = errors
-        self._group_of[job.id] = key
+        self._join(key, job.id, errors)
 
     def _is_hopeless(self, session: Session, template: Template) -> bool:
         verdicts = self._verdicts.get(template)

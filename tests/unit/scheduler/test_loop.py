@@ -13,7 +13,7 @@ from scheduler.cycle import Result
 from scheduler.dump.files import read
 from scheduler.dump.replay import replay
 from scheduler.loop import Scheduler
-from scheduler.placing.dormant import PATIENCE
+from scheduler.reporting.messages import PATIENCE
 from scheduler.session import Session
 from scheduler.settings import conf
 from scheduler.settings.loading import Catalog, built_in

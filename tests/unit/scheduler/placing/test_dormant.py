@@ -17,11 +17,11 @@ from scheduler.explain.explain import explain
 from scheduler.explain.opening import opened
 from scheduler.explain.shared import Shared
 from scheduler.memory import Memory
-from scheduler.placing.dormant import PATIENCE
 from scheduler.placing.fiterrors import FitErrors
 from scheduler.placing.sampling import Sampling
 from scheduler.plugin import Plugin
 from scheduler.plugins.priority import Priority
+from scheduler.reporting.messages import PATIENCE
 from scheduler.session import Session
 from scheduler.state.status import Status
 from scheduler.state.task import Task
