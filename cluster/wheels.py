@@ -38,7 +38,11 @@ def install(requirement: str, report: Report) -> Path:
             )
         if done.returncode:
             raise BinaryError(f"cannot install {requirement}:\n{done.stdout.strip()}")
-        target.rename(folder)
+        try:
+            target.rename(folder)
+        except OSError:
+            if not folder.is_dir():  # else another process was quicker, with the same
+                raise
     return folder
 
 

