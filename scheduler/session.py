@@ -127,6 +127,8 @@ class Session(Registration, Questions):
         self._examined: dict[Template, tuple[tuple[int, int], FitErrors]] = {}
         self._changed: frozenset[str] = frozenset()
         self._open_jobs: list[Job] | None = None
+        self._decided: tuple[int, set[str]] = 0, set()
+        """Of how many decisions, the first ones, it is known which jobs they are about."""
         Registration.__init__(self)
 
     # What there is.
@@ -170,7 +172,9 @@ class Session(Registration, Questions):
 
     def _moved(self) -> set[str]:
         """The jobs that have places; and those that sleep, if another action had to do with them."""
-        decided = {decision.task.job for decision in self.decisions}
+        known, decided = self._decided
+        decided.update(decision.task.job for decision in self.decisions[known:])
+        self._decided = len(self.decisions), decided
         held = {operation_job(operation) for operation in self.kept}
         tried = {task.job for task in self.discarded} & self._sleepers.asleep
         return {*decided, *held, *tried, *self._sleepers.stirred}

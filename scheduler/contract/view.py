@@ -48,6 +48,13 @@ class View:
         """Every node, in rank order."""
         return cls(cluster, np.arange(len(cluster.nodes), dtype=np.intp))
 
+    @classmethod
+    def holding(cls, cluster: Cluster, rows: Rows, dynamic: Floats) -> View:
+        """Nodes as they would be with these columns of `NodeColumns.dynamic`, `(blocks * dims + 2, len(rows))`."""
+        view = cls(cluster, rows)
+        view._dynamic = dynamic
+        return view
+
     def steps(self, first: int, count: int, request: Request, coefficients: Coefficients) -> View:
         """
         Each node as it would be after `first`, `first + 1` ... placements of `request`: `count` views in one.

@@ -14,7 +14,7 @@ from scheduler.kube.scores import BALANCED_RESOURCES, MAX_SCORE
 from scheduler.state.dimensions import CPU, MEMORY, PODS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from scheduler.contract.cells import NodeCells, Passes, Rate
     from scheduler.state.dimensions import Dimensions
@@ -30,25 +30,38 @@ def pod_number(task: Task, dimensions: Dimensions) -> Passes:
 def least_allocated(task: Task, dimensions: Dimensions) -> Rate:
     """See `scores.least_allocated`."""
     del dimensions
-    return _mean_share(task, lambda alloc, want: 0 if want > alloc else (alloc - want) * MAX_SCORE // alloc)
-
-
-def most_allocated(task: Task, dimensions: Dimensions) -> Rate:
-    """See `scores.most_allocated`."""
-    del dimensions
-    return _mean_share(task, lambda alloc, want: min(want, alloc) * MAX_SCORE // alloc)
-
-
-def _mean_share(task: Task, share: Callable[[int, int], int]) -> Rate:
     ask_cpu, ask_memory = (int(amount) for amount in task.request.nonzero)
 
     def rate(node: NodeCells) -> float:
         total = weights = 0
         cpu, memory = int(node.allocatable[CPU]), int(node.allocatable[MEMORY])
         if cpu > 0:
-            total, weights = share(cpu, int(node.nonzero[0]) + ask_cpu), 1
+            weights = 1
+            free = cpu - int(node.nonzero[0]) - ask_cpu
+            if free > 0:
+                total = free * MAX_SCORE // cpu
         if memory > 0:
-            total, weights = total + share(memory, int(node.nonzero[1]) + ask_memory), weights + 1
+            weights += 1
+            free = memory - int(node.nonzero[1]) - ask_memory
+            if free > 0:
+                total += free * MAX_SCORE // memory
+        return float(total // weights) if weights else 0.0
+
+    return rate
+
+
+def most_allocated(task: Task, dimensions: Dimensions) -> Rate:
+    """See `scores.most_allocated`."""
+    del dimensions
+    asked = [int(amount) for amount in task.request.nonzero]
+
+    def rate(node: NodeCells) -> float:
+        total = weights = 0
+        for column, held, ask in zip((CPU, MEMORY), node.nonzero, asked, strict=True):
+            alloc = int(node.allocatable[column])
+            if alloc > 0:
+                total += min(int(held) + ask, alloc) * MAX_SCORE // alloc
+                weights += 1
         return float(total // weights) if weights else 0.0
 
     return rate
@@ -81,12 +94,16 @@ def _balance_of_two(first: int, second: int, ask_first: float, ask_second: float
             # With no deviation both are even.
             return 75.0
         held_one, held_other = node.requested[first], node.requested[second]
-        deviation = abs(min((held_one + ask_first) / one, 1.0) - min((held_other + ask_second) / other, 1.0)) / 2.0
-        before = abs(min(held_one / one, 1.0) - min(held_other / other, 1.0)) / 2.0
-        with_pod, without = math.trunc((1.0 - deviation) * MAX_SCORE), math.trunc((1.0 - before) * MAX_SCORE)
-        return 50.0 + math.trunc((50.0 + with_pod - without) / 2.0)
+        with_pod = _evenness_of_two((held_one + ask_first) / one, (held_other + ask_second) / other)
+        return 50.0 + math.trunc((50.0 + with_pod - _evenness_of_two(held_one / one, held_other / other)) / 2.0)
 
     return rate
+
+
+def _evenness_of_two(one: float, other: float) -> int:
+    """`_evenness` of two shares."""
+    deviation = abs((one if one < 1.0 else 1.0) - (other if other < 1.0 else 1.0)) / 2.0  # noqa: FURB136  # `min` costs a call
+    return math.trunc((1.0 - deviation) * MAX_SCORE)
 
 
 def _evenness(offered: Sequence[tuple[float, float]]) -> int:

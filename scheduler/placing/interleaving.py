@@ -7,12 +7,13 @@ one would cost a hundred times the placement itself. The decisions are those of 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from scheduler.contract.decisions import Bind
 from scheduler.placing.mixedrun import MixedRun, States
-from scheduler.placing.turns import Part, QueueTurns, is_whole, merged
+from scheduler.placing.turns import Part, QueueTurns, is_whole, merged, take
 from scheduler.state import moves
 from scheduler.state.status import Status
 
@@ -20,8 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from scheduler.fairness.ordering import RankedQueue
+    from scheduler.placing.template import Template
     from scheduler.session import Session
     from scheduler.state.job import Job
+    from scheduler.state.node import Node
     from scheduler.state.queue import Queue
     from scheduler.state.task import Task
     from scheduler.topology.worksheet import Worksheet
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
 Waiting = Callable[[str], "RankedQueue[Job] | None"]
 
 _FIRST, _MOST = 256, 8192
-"""Turns planned at once: at first, and where all went well so far. In between the time is looked at."""
+"""Turns looked at together: at first, and where all went well so far. In between the time is looked at."""
 _LEAST = 64
 """Turns for each of several queues."""
 _WORTHWHILE = 16
@@ -72,20 +75,48 @@ class Interleaving:
         if not self._is_possible or not self._is_due(queues, waiting_of):
             return False
         turns = self._turns(queues, waiting_of)
-        sequence = merged(turns)
-        chosen: list[int] = []
-        if len(sequence) >= _WORTHWHILE:
-            chosen = MixedRun(self.states).place([part.template for part in sequence])
-        self._learn(len(chosen))
-        if not chosen:
+        try:
+            placed = self._go(turns) if turns else 0
+        finally:
+            # Whatever happens, the state has to say what is decided.
+            self._book(turns)
+        self._pause = min(_MAX_REST, 2 * self._pause or 1) if placed < _WORTHWHILE else 0
+        self._rest = self._pause
+        if not placed:
             return False
-        self._book(sequence[: len(chosen)], chosen)
         for each in turns:
             waiting = waiting_of(each.queue.name)
             assert waiting is not None
             waiting.refill(job for job in waiting.items() if self.worksheets.get(job.id))
         queues.refill(queues.items())
         return True
+
+    def _go(self, turns: Sequence[QueueTurns]) -> int:
+        """Place turn by turn, as long as turns are known and nodes are found; how many were placed."""
+        run, is_new, placed = MixedRun(self.states), True, 0
+        while True:
+            coming = self._coming(turns)
+            if len(coming) < (1 if placed else _WORTHWHILE):
+                break
+            chosen = run.place([part.template for part in coming])
+            self._decide(coming, chosen)
+            take(turns, coming[: len(chosen)])
+            placed += len(chosen)
+            self._size = min(_MOST, max(_FIRST, 4 * len(chosen)))
+            if self.session.expired() or (is_new and len(chosen) < min(len(coming), _WORTHWHILE)):
+                break
+            is_new = run.is_over or run.is_large
+            if is_new:
+                # The next run looks at the nodes as they are.
+                self._book(turns)
+                run = MixedRun(self.states)
+        return placed
+
+    def _coming(self, turns: Sequence[QueueTurns]) -> Sequence[Part]:
+        """The next turns, as many as are looked at together."""
+        for each in turns:
+            each.plan(max(_LEAST, self._size // len(turns)))
+        return merged(turns)
 
     def _is_due(self, queues: RankedQueue[Queue], waiting_of: Waiting) -> bool:
         """Whether it looks as if jobs alternated."""
@@ -98,26 +129,18 @@ class Interleaving:
         job = waiting.first()
         return self.session.job_ready(job) and not waiting.ranking.is_steady(job)
 
-    def _learn(self, placed: int) -> None:
-        """Planning for little isn't worth its time: then the next visits are left alone, more each time."""
-        self._pause = min(_MAX_REST, 2 * self._pause or 1) if placed < _WORTHWHILE else 0
-        self._rest = self._pause
-        self._size = min(_MOST, max(_FIRST, 4 * placed))
-
     def _turns(self, queues: RankedQueue[Queue], waiting_of: Waiting) -> Sequence[QueueTurns]:
         cluster = self.session.cluster
         if not is_whole(cluster.columns.dynamic):
             return ()
-        several = list(queues.items())
-        limit = max(_LEAST, self._size // len(several))
         found: list[QueueTurns] = []
-        for queue in several:
+        for queue in queues.items():
             waiting = waiting_of(queue.name)
             if waiting is not None and not waiting:
                 continue
             if waiting is None or not is_whole(queue.account):
                 return ()
-            found.append(QueueTurns(self.session, queue, waiting, self._sheet_of, self._may_go, limit=limit))
+            found.append(QueueTurns(self.session, queue, waiting, self._sheet_of, self._may_go))
         return found
 
     def _sheet_of(self, job: Job) -> Worksheet | None:
@@ -134,18 +157,30 @@ class Interleaving:
     def _may_go(self, task: Task) -> bool:
         return not self.has_failed(task)
 
-    def _book(self, sequence: Sequence[Part], rows: Sequence[int]) -> None:
-        """Enter the placements as if each had been committed in its turn."""
+    def _decide(self, sequence: Sequence[Part], rows: Sequence[int]) -> None:
+        """Bind the first of these turns, each as a commit of its own."""
         session, nodes = self.session, self.session.nodes
-        for part, row in zip(sequence, rows, strict=True):
+        for part, row in zip(sequence, rows, strict=False):
             task = part.tasks[len(part.rows)]
             part.rows.append(row)
             session.decide(Bind(task, nodes[row].name, session.next_group()))
-        for part in dict.fromkeys(sequence):
-            tasks = part.tasks[: len(part.rows)]
-            moves.place(session.cluster, tasks, [nodes[row] for row in part.rows], Status.ALLOCATED, session.journal)
-            moves.restatus(session.cluster, tasks, Status.BINDING, session.journal)
-            for task in tasks:
-                task.eviction, task.transaction = False, None
-            self.worksheets[part.job.id].skip(len(tasks))
+
+    def _book(self, turns: Sequence[QueueTurns]) -> None:
+        """Enter in the state what was decided since the last time: siblings at once, since nobody looked meanwhile."""
+        session, cluster = self.session, self.session.cluster
+        siblings: dict[tuple[str, Template, str], tuple[list[Task], list[Node]]] = defaultdict(lambda: ([], []))
+        for part in (part for each in turns for part in each.parts):
+            tasks, nodes = siblings[part.job.id, part.template, part.tasks[0].role]
+            tasks += part.tasks[part.booked : len(part.rows)]
+            nodes += [session.nodes[row] for row in part.rows[part.booked :]]
+            part.booked = len(part.rows)
+        for (job, _, _), (tasks, nodes) in siblings.items():
+            if tasks:
+                moves.place(cluster, tasks, nodes, Status.ALLOCATED, session.journal)
+                moves.restatus(cluster, tasks, Status.BINDING, session.journal)
+                for task in tasks:
+                    task.eviction, task.transaction = False, None
+                self.worksheets[job].skip(len(tasks))
         session.settle_journal()
+        for each in turns:
+            each.book()

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 _FIRST_STEPS = 4
 _TOGETHER = 32
+_FULL = np.inf
+"""The negated score of a node that takes no more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,14 +142,8 @@ class _Run:
             plain = plain + self.added[places][:, None]
         for offset in self.offsets:
             plain = plain + offset[places][:, None]
-        table: list[list[float]] = np.where(possible, -plain, np.inf).tolist()
+        table: list[list[float]] = np.where(possible, -plain, _FULL).tolist()
         return table
-
-    def _next(self, place: int, taken: int) -> float:
-        upcoming = self.upcoming[place]
-        if taken > len(upcoming):
-            self._look_further(place, len(upcoming))
-        return upcoming[taken - 1]
 
     def _look_further(self, place: int, known: int) -> None:
         """Look further ahead for a node that takes many, and for those that will come after it: they may well too."""
@@ -159,7 +155,7 @@ class _Run:
     def place(self) -> list[int]:
         """The chosen rows, in the order of the tasks."""
         rows: list[int] = self.rows.tolist()
-        initial, count = self.initial, len(rows)
+        initial, upcoming, count = self.initial, self.upcoming, len(rows)
         taken = [0] * count
         heap: list[tuple[float, int, int]] = []
         chosen: list[int] = []
@@ -174,9 +170,12 @@ class _Run:
             else:
                 break
             chosen.append(rows[place])
-            taken[place] += 1
-            score = self._next(place, taken[place])
-            if score != np.inf:
+            number = taken[place]
+            taken[place] = number + 1
+            if number == len(upcoming[place]):
+                self._look_further(place, number)
+            score = upcoming[place][number]
+            if score != _FULL:
                 entry = (score, rows[place], place)
                 if from_heap:
                     heapq.heapreplace(heap, entry)

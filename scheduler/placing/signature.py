@@ -100,19 +100,20 @@ class Signatures:
 
     def template(self, task: Task) -> Template:
         """The template of a task; tasks with the same one are identical to every enabled function."""
+        shape = task.shape
         own = tuple([part(task) for part in self._own]) if self._own else ()
-        if task.shape.claims:
+        sees = self._sees_pods and self.cluster.sight.is_active
+        if shape.claims:
             # Claims are each pod's own, and what is known of them changes without any node changing.
             own = (*own, task.uid, self.cluster.claims.version)
-        if self._sees_pods and self.cluster.sight.is_active:
+            return self._among_pods(task, own) if sees else self._lookup(task, own)
+        if sees:
             return self._among_pods(task, own)
-        if task.shape.claims:
-            return self._lookup(task, own)
         # The answer is kept with the shape: one dictionary look-up a task.
         key = (self.epoch, own) if own else self.epoch
-        template: Template | None = task.shape.templates.get(key)
+        template: Template | None = shape.templates.get(key)
         if template is None:
-            template = task.shape.templates[key] = self._lookup(task, own)
+            template = shape.templates[key] = self._lookup(task, own)
         return template
 
     def _among_pods(self, task: Task, own: tuple[Hashable, ...]) -> Template:

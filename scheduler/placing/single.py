@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scheduler.placing.ranking import GRID
+from scheduler.placing.ranking import GRID, NO
 from scheduler.state.dimensions import MIN_RESOURCE
 
 if TYPE_CHECKING:
@@ -32,6 +32,10 @@ class Single:
         self._needed = needed
         self._tests = tests
         self._rates = rates
+
+    def worth(self, node: NodeCells) -> float:
+        """`plain`, `NO` where the node has no room now or a filter refuses."""
+        return self.plain(node) if self.fits_idle(node) and self.passes(node) else NO
 
     def passes(self, node: NodeCells) -> bool:
         """Whether no filter refuses."""

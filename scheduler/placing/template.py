@@ -234,6 +234,12 @@ class Template:
 
     # Scores.
 
+    def worth(self, view: View) -> Floats:
+        """What `Single.worth` gives for the nodes of a view. Only for templates that are `is_near`."""
+        idle, _ = self.fits(view)
+        worth: Floats = np.where(idle & self.near.test(self.task, view), self.near.rate(self.task, view), NO)
+        return worth
+
     def plain_future(self) -> Floats:
         """The plain scores for a task that waits for room to be released, of all nodes."""
         view = View(self.cluster, View.all(self.cluster).rows, is_future=True)

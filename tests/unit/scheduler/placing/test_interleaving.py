@@ -11,8 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scheduler.cycle import Result
-from scheduler.placing import interleaving
+from scheduler.actions import BUILT_IN as ACTIONS
+from scheduler.budget import Budget
+from scheduler.cycle import Result, run_cycle
+from scheduler.placing import interleaving, mixedrun
 from scheduler.placing.interleaving import Interleaving
 from scheduler.plugin import Plugin
 from tests.unit.scheduler.build import GIB, World, binds, cycle, memory_of, prefer, shape
@@ -20,6 +22,8 @@ from tests.unit.scheduler.slowshares import SlowShares
 from tests.unit.scheduler.test_shares_reference import CHART, shared_world
 
 EAGER: dict[str, Any] = {"_WORTHWHILE": 1, "_MAX_REST": 0, "_LEAST": 8}
+PIECES: dict[str, Any] = EAGER | {"_LEAST": 2, "_FIRST": 4, "_MOST": 8}
+"""Few turns are looked at together, so that a run goes on and on."""
 
 
 def elastic_world(seed: int, *, queues: tuple[str, ...] = ("default", "other")) -> World:
@@ -48,17 +52,19 @@ def elastic_world(seed: int, *, queues: tuple[str, ...] = ("default", "other")) 
     return world
 
 
-def counted(world: World, text: str = CHART, plugins: dict[str, Any] | None = None) -> tuple[Result, int]:
+def counted(
+    world: World, text: str = CHART, plugins: dict[str, Any] | None = None, constants: dict[str, Any] = EAGER
+) -> tuple[Result, int]:
     """The result of a cycle and how many tasks were placed in turns known ahead."""
     booked = 0
-    original = Interleaving._book
+    original = Interleaving._decide
 
-    def book(self: Interleaving, sequence: Any, rows: Any) -> None:
+    def decide(self: Interleaving, sequence: Any, rows: Any) -> None:
         nonlocal booked
         booked += len(rows)
         original(self, sequence, rows)
 
-    with patch.multiple(interleaving, **EAGER), patch.object(Interleaving, "_book", book):
+    with patch.multiple(interleaving, **constants), patch.object(Interleaving, "_decide", decide):
         result = cycle(world, memory_of(world.cluster, text, plugins))
     return result, booked
 
@@ -83,10 +89,18 @@ def test_turns_known_ahead_bind_as_the_oracle_does(seed: int) -> None:
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.integers(0, 2**32), st.sampled_from([("default",), ("default", "other"), ("a", "b", "c", "d")]))
-def test_turns_known_ahead_leave_everything_as_the_visits_do(seed: int, queues: tuple[str, ...]) -> None:
+@given(
+    st.integers(0, 2**32),
+    st.sampled_from([("default",), ("default", "other"), ("a", "b", "c", "d")]),
+    st.sampled_from([EAGER, PIECES]),
+    st.sampled_from([20_000, 3]),
+)
+def test_turns_known_ahead_leave_everything_as_the_visits_do(
+    seed: int, queues: tuple[str, ...], constants: dict[str, Any], states: int
+) -> None:
     ahead, visits = elastic_world(seed, queues=queues), elastic_world(seed, queues=queues)
-    result, _ = counted(ahead)
+    with patch.object(mixedrun, "_MAX_STATES", states):
+        result, _ = counted(ahead, constants=constants)
     expected = one_by_one(visits)
     assert binds(result) == binds(expected)
     assert told(result) == told(expected)
@@ -115,6 +129,21 @@ def test_all_but_the_first_pods_go_in_known_turns(queues: int) -> None:
     result, booked = counted(world)
     assert len(binds(result)) == 60
     assert booked >= 50
+
+
+def test_the_time_is_looked_at_between_pieces() -> None:
+    world, whole = many(), many()
+    expected = binds(counted(whole)[0])
+    budget = Budget(lambda asked: asked >= 10)
+    with patch.multiple(interleaving, **PIECES):
+        memory = memory_of(world.cluster, CHART)
+        result = run_cycle(world.cluster, memory, ACTIONS, uid="session-1", now=1000.0, expired=budget)
+    number = len(result.decisions)
+    assert 6 < number < 60
+    assert binds(result) == expected[:number]
+    assert result.last_job == result.decisions[-1].task.job
+    assert all(decision.task.node is not None for decision in result.decisions)
+    assert sum(job.ready_count for job in world.cluster.jobs.values()) == number
 
 
 def test_amounts_that_are_not_whole_go_one_by_one() -> None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 
+from scheduler.placing import mixedrun
 from scheduler.placing.mixedrun import MixedRun, States
 from scheduler.placing.placement import choose
 from scheduler.state.status import Status
@@ -62,6 +65,52 @@ def test_nodes_are_those_of_searches_one_by_one(seed: int) -> None:
     # It may stop early, where bounds of a normalised score move.
     assert rows == expected[: len(rows)]
     assert rows or not expected
+
+
+SHORT: dict[str, Any] = {"_FIRST_ROWS": 1}
+"""The ranking is looked at node by node, and what counts no longer is dropped soon."""
+TOGETHER: dict[str, Any] = {"_MANY": 1}
+"""States are looked at as arrays."""
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("constants", [{"_MANY": 48}, SHORT, TOGETHER, SHORT | TOGETHER])
+def test_a_run_goes_on_piece_by_piece(seed: int, constants: dict[str, Any]) -> None:
+    world, tasks = world_of(seed)
+    with opened(world, PLUGINS) as session:
+        templates = [session.template(task) for task in tasks]
+        whole = MixedRun(States(world.cluster))
+        expected = whole.place(templates)
+        with patch.multiple(mixedrun, **constants):
+            run = MixedRun(States(world.cluster))
+            rows: list[int] = []
+            while len(rows) < len(templates) and not run.is_over:
+                rows += run.place(templates[len(rows) : len(rows) + 5])
+    assert rows == expected
+    assert run.is_over == whole.is_over == (len(rows) < len(templates))
+
+
+def test_a_run_is_large_with_many_states_or_many_templates() -> None:
+    world, tasks = world_of(1)
+    with opened(world, PLUGINS) as session:
+        run = MixedRun(States(world.cluster))
+        assert run.place([session.template(task) for task in tasks[:4]])
+        assert not run.is_large
+        for limit in ("_MAX_STATES", "_MAX_CELLS"):
+            with patch.object(mixedrun, limit, 1):
+                assert run.is_large
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_nodes_looked_at_together_are_worth_what_each_is_alone(seed: int) -> None:
+    world, tasks = world_of(seed)
+    with opened(world, PLUGINS) as session:
+        template, states = session.template(tasks[0]), States(world.cluster)
+        rows = np.arange(len(session.nodes), dtype=np.intp)
+        numbers = [states.of_row(row) for row in rows.tolist()]
+        assert template.single is not None
+        alone = [template.single.worth(states.nodes[number]) for number in numbers]
+        assert template.worth(states.view(numbers, rows)).tolist() == alone
 
 
 @pytest.mark.parametrize("seed", range(6))
