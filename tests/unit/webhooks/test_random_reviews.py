@@ -23,6 +23,8 @@ from webhooks import WEBHOOKS
 
 Json = dict[str, Any]
 ROUNDS = 4_000
+DEEP = "a value nested deeper than a reader can follow"
+"""Stands for itself until the text is made, which couldn't follow either."""
 ODD = [
     None,
     True,
@@ -44,7 +46,10 @@ ODD = [
     {},
     [None],
     {"": None},
+    DEEP,
 ]
+LEVELS = (100, 500, 900, 1_100, 3_000, 9_000, 30_000)
+"""How deep an interpreter's parser goes differs: 1,000 levels in Python 3.11, 10,000 in 3.13."""
 PATHS = {
     "/jobs/mutate": JOBS,
     "/jobs/validate": JOBS,
@@ -128,6 +133,13 @@ def mutate(document: Json, chance: random.Random) -> None:
 
 def review(chance: random.Random) -> tuple[str, bytes]:
     """A path, and the bytes that are posted there."""
+    path, text = shallow_review(chance)
+    levels = chance.choice(LEVELS)
+    begin, end = chance.choice([(b"[", b"]"), (b'{"a":', b"}")])
+    return path, text.replace(b'"%s"' % DEEP.encode(), begin * levels + b"1" + end * levels)
+
+
+def shallow_review(chance: random.Random) -> tuple[str, bytes]:
     kind, manifest = chance.choice(MANIFESTS)
     path = chance.choice([path for path, served in PATHS.items() if served is kind or chance.random() < 0.05])
     new, old = copy.deepcopy(manifest), copy.deepcopy(manifest)
