@@ -59,6 +59,8 @@ class Cache(Generic[T]):
         self.synced = asyncio.Event()
         """Set when the first list is in the store and was told to every handler."""
         self._kind = kind
+        self._growth = 0
+        """How many more objects there are than the metric says."""
         self._metrics = metrics
         self._transform = transform
         self._guard = guard
@@ -66,11 +68,10 @@ class Cache(Generic[T]):
 
     def put(self, obj: T, *, initial: bool = False) -> None:
         """Take a new state in. `initial`: of the first list."""
-        meta = obj.metadata
         key = key_of(obj)
         old = self.store.get(key)
         if old is not None:
-            before = old.metadata
+            before, meta = old.metadata, obj.metadata
             if before.uid != meta.uid:
                 self._remove(key, old)
                 old = None
@@ -114,7 +115,19 @@ class Cache(Generic[T]):
         Lets the event loop run in between: readers then see a mixture, as they do between two watch events.
         """
         listed = list(items)
-        await self._delete_all_but({item.key if isinstance(item, Broken) else key_of(item) for item in listed})
+        try:
+            await self._delete_all_but({item.key if isinstance(item, Broken) else key_of(item) for item in listed})
+            await self._take_all(listed)
+        finally:
+            self.settle()
+        self.synced.set()
+
+    def settle(self) -> None:
+        """Publish the number of objects: once for many changes, as a metric costs as much as a change."""
+        self._metrics.objects.inc(self._growth)
+        self._growth = 0
+
+    async def _take_all(self, listed: Iterable[T | Broken]) -> None:
         initial = not self.synced.is_set()
         for item in listed:
             if isinstance(item, Broken):
@@ -122,7 +135,6 @@ class Cache(Generic[T]):
             else:
                 self.put(item, initial=initial)
             await cooperate()
-        self.synced.set()
 
     async def _delete_all_but(self, keys: set[Key]) -> None:
         for key in self.unreadable.keys() - keys:
@@ -152,12 +164,12 @@ class Cache(Generic[T]):
         if old is not None:
             self.handlers.updated(old, new)
         else:
-            self._metrics.objects.inc()
+            self._growth += 1
             self.handlers.added(new, initial=initial)
 
     def _remove(self, key: Key, present: T) -> None:
         self.store.remove(key)
-        self._metrics.objects.dec()
+        self._growth -= 1
         if self._guard is not None:
             self._guard.check((present,), _BEFORE)
         self.handlers.deleted(present)

@@ -97,12 +97,13 @@ class _Enqueue(Generic[T, K]):
             self._queue.add(key, is_urgent=not initial)
 
     def on_update(self, old: T, new: T) -> None:
+        add = self._queue.add
         keys, former = tuple(self._to_keys(new)), tuple(self._to_keys(old))
         for key in keys:
-            self._queue.add(key)
+            add(key)
         if former != keys:
             for key in former:
-                self._queue.add(key)
+                add(key)
 
     def on_delete(self, obj: T) -> None:
         for key in self._to_keys(obj):

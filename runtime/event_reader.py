@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar, Union
 
 import msgspec
 
@@ -28,7 +28,6 @@ T_co = TypeVar("T_co", covariant=True)
 _log = logging.getLogger(__name__)
 
 ADDED, MODIFIED, DELETED, BOOKMARK = "ADDED", "MODIFIED", "DELETED", "BOOKMARK"
-_STARTS_DELETED = b'{"type":"DELETED",'
 
 
 class Decoder(Protocol[T_co]):
@@ -61,18 +60,14 @@ class Bookmark(msgspec.Struct, frozen=True):
 
 
 Note = Broken | Deleted | Bookmark
-NOTES = (Broken, Deleted, Bookmark)
-"""What a line may tell instead of a readable object."""
+NOTES = frozenset({Broken, Deleted, Bookmark})
+"""The types of what a line may tell instead of a readable object."""
 
 
-class _HeadLine(msgspec.Struct, gc=False):
+class _DeletedLine(msgspec.Struct, gc=False, tag_field="type", tag=DELETED):
     """A line of which only the object's identity is read."""
 
-    type: str
     object: Head
-
-
-_head_line = msgspec.json.Decoder(_HeadLine)
 
 
 class EventReader(Generic[T]):
@@ -82,8 +77,9 @@ class EventReader(Generic[T]):
         self._resource = resource
         self._decoder = decoder
         kind, self._finish = _parts_of(resource, decoder)
-        event = msgspec.defstruct("WatchLine", [("type", str), ("object", kind)], gc=False)
-        self._line: msgspec.json.Decoder[Any] = msgspec.json.Decoder(event)
+        self._added, modified = _line_of(ADDED, kind), _line_of(MODIFIED, kind)
+        lines: Any = Union[self._added, modified, _DeletedLine]  # noqa: UP007  # of types made here
+        self._decode_line: Callable[[bytes], Any] = msgspec.json.Decoder(lines).decode
 
     def read_line(self, line: bytes) -> tuple[str, T | Note]:
         """
@@ -93,15 +89,13 @@ class EventReader(Generic[T]):
         event at all.
         """
         try:
-            if line.startswith(_STARTS_DELETED):
-                return DELETED, _deleted(_head_line.decode(line).object)
-            event = self._line.decode(line)
-            kind = event.type
-            if kind in (MODIFIED, ADDED):  # two comparisons are cheaper than a set
-                return kind, self._finish(event.object)
-        except Exception:  # noqa: BLE001  # read again below, which says what is wrong
+            event = self._decode_line(line)
+            kind = type(event)
+            if kind is _DeletedLine:
+                return DELETED, _deleted(event.object)
+            return ADDED if kind is self._added else MODIFIED, self._finish(event.object)
+        except Exception:  # noqa: BLE001  # no change, or one that can't be read: this way tells what is wrong
             return self._read_again(line)
-        return self._read_again(line)
 
     def read_object(self, raw: msgspec.Raw) -> T | Broken:
         """An item of a list."""
@@ -127,6 +121,11 @@ class EventReader(Generic[T]):
         meta = head.metadata
         problem = explain(self._resource, head, error)
         return Broken(Key(meta.namespace, meta.name), meta.uid, meta.resource_version, problem)
+
+
+def _line_of(event: str, kind: Any) -> Any:
+    """The type of a line that tells of this event."""
+    return msgspec.defstruct(f"{event.title()}Line", [("object", kind)], gc=False, tag_field="type", tag=event)
 
 
 def _parts_of(resource: Resource[T], decoder: Decoder[T]) -> tuple[Any, Callable[[Any], T]]:

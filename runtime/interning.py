@@ -21,19 +21,22 @@ from msgspec import Raw
 from msgspec.structs import FieldInfo, force_setattr
 
 from runtime.decoding import without_nulls
-from runtime.shadow import Finish, Node, plan, tree_of
+from runtime.shadow import Finish, Node, Recall, plan, tree_of
 from runtime.templates import Templates
 
 T = TypeVar("T")
 Text = bytes | bytearray | memoryview | Raw
 Rewrite = Callable[[bytes], bytes]
 
-_SWEEP_STEPS = 4
-"""Entries looked at for each new one: garbage never outgrows what is in use, and no decode pauses for a sweep."""
+_SWEEP_EVERY = 8
+"""So many new entries come between two looks at old ones; one look at many costs less than many at one."""
+_SWEEP_STEPS = 4 * _SWEEP_EVERY
+"""Entries looked at then: garbage never outgrows what is in use, and no decode pauses for a sweep."""
 
 
 _SALT = token_bytes(32)
 _EMPTY_MAP: dict[str, Any] = {}
+_NOTHING: Any = object()
 
 
 def _references_of_an_unshared_value() -> int:
@@ -59,29 +62,40 @@ class Pool:
         self._rewrite = rewrite
         self._values: dict[int, Any] = {}
         self._hand: Iterator[int] = iter(())
+        self._until_sweep = _SWEEP_EVERY
 
     def __len__(self) -> int:
         return len(self._values)
 
+    @property
+    def recall(self) -> Finish:
+        """`get`, for a finisher that looks into the pool itself."""
+        return self.get if self._rewrite else Recall(self._values, self._find, _SALT)
+
     def get(self, raw: Text) -> Any:
         """The one value of this text. Raises msgspec.ValidationError when the type can't hold it."""
         text = raw if self._rewrite is None else self._rewrite(bytes(raw))
-        key = hash(_SALT + text)  # takes any buffer, and quicker than bytes() would
-        try:
-            return self._values[key]
-        except KeyError:
-            value = self._values[key] = self._decode(bytes(text))
-        self._look_at(_SWEEP_STEPS)
+        return self._find(hash(_SALT + text), text)  # takes any buffer, and quicker than bytes() would
+
+    def _find(self, key: int, text: Text) -> Any:
+        """The value of a text with this hash."""
+        value = self._values.get(key, _NOTHING)
+        if value is not _NOTHING:
+            return value
+        value = self._values[key] = self._decode(bytes(text))
+        self._until_sweep -= 1
+        if not self._until_sweep:
+            self._until_sweep = _SWEEP_EVERY
+            self._look_at(_SWEEP_STEPS)
         return value
 
     def _look_at(self, count: int) -> None:
         """Drop those of the next parts that only the pool holds; behind the last comes the first."""
-        values, seen = self._values, 0
-        for key in islice(self._hand, count):
-            seen += 1
-            if getrefcount(values.get(key)) <= _UNSHARED:
-                values.pop(key, None)
-        if seen < count:
+        values = self._values
+        keys = list(islice(self._hand, count))
+        for key in [key for key in keys if getrefcount(values.get(key)) <= _UNSHARED]:
+            values.pop(key, None)
+        if len(keys) < count:
             self._hand = iter(list(values))
 
     def sweep(self) -> None:
@@ -139,18 +153,14 @@ class InterningDecoder(Generic[T]):
         derived = plan(model, tree_of(paths, drop), self._cut)
         self.shadow: Any = derived.shadow
         """The type to decode to where the object stands inside another document; `finish` makes it the model's."""
-        self._finish = derived.finish
+        self.finish: Callable[[Any], T] = derived.finish or _as_it_is
+        """The model's object of a decoded `shadow`. Raises msgspec.ValidationError for a bad interned part."""
         self._decoder = msgspec.json.Decoder(self.shadow)
 
     @property
     def pools(self) -> dict[str, Pool]:
         """The pool of each interned path (`$.spec.containers`), for tests and statistics."""
         return dict(self._pools)
-
-    def finish(self, shadow: Any) -> T:
-        """The model's object of a decoded `shadow`. Raises msgspec.ValidationError for a bad interned part."""
-        finished: T = self._finish(shadow) if self._finish else shadow
-        return finished
 
     def decode(self, data: Text) -> T:
         """As `runtime.decoding.ObjectDecoder.decode`, nulls included."""
@@ -172,7 +182,11 @@ class InterningDecoder(Generic[T]):
             templates = Templates(decode, _text_field(kind, path, self._varying[path]), self.words.get)
             decode, rewrite = _after(rewrite, templates.get), None  # no text is seen twice in any case
         pool = self._pools[path] = Pool(decode, rewrite)
-        return pool.get
+        return pool.recall
+
+
+def _as_it_is(obj: T) -> T:
+    return obj
 
 
 def _after(rewrite: Rewrite | None, decode: Callable[[bytes], Any]) -> Callable[[bytes], Any]:

@@ -31,10 +31,8 @@ class Index(Generic[T]):
 
     def put(self, key: Key, obj: T, values: tuple[str, ...], old: T | None) -> None:
         """Hold an object under its values, in place of its older self."""
-        if old is not None:
-            before = tuple(self.values_of(old))
-            if before != values:
-                self._forget(key, set(before).difference(values))
+        if old is not None and (before := tuple(self.values_of(old))) != values:
+            self._forget(key, set(before).difference(values))
         for value in values:
             bucket = self._buckets.get(value)
             if bucket is None:
@@ -140,13 +138,15 @@ class Store(Lister[T]):
 
     def set(self, key: Key, obj: T, old: T | None) -> None:
         """As `put`, for a caller who has looked up already what is there."""
-        values = [tuple(index.values_of(obj)) for index in self._indexes.values()]  # before anything is changed
-        siblings = self._namespaces.get(key.namespace)
-        if siblings is None:
-            siblings = self._namespaces[key.namespace] = {}
-        siblings[key] = obj
-        for index, found in zip(self._indexes.values(), values):  # noqa: B905  # the same mapping twice
-            index.put(key, obj, found, old)
+        found: list[tuple[Index[T], tuple[str, ...]]] = []  # all of it before anything is changed
+        for index in self._indexes.values():
+            found.append((index, tuple(index.values_of(obj))))  # noqa: PERF401  # a comprehension costs a call
+        try:
+            self._namespaces[key.namespace][key] = obj
+        except KeyError:
+            self._namespaces[key.namespace] = {key: obj}
+        for index, values in found:
+            index.put(key, obj, values, old)
 
     def remove(self, key: Key) -> T | None:
         """Take an object out; it, or None when there was none."""

@@ -13,7 +13,7 @@ import logging
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Generic, NoReturn, Protocol, TypeVar
+from typing import Any, Generic, NoReturn, Protocol, TypeVar
 
 import msgspec
 
@@ -72,6 +72,8 @@ class Sink(Protocol[T_contra]):
     def delete(self, gone: Deleted) -> None: ...
     def leave_out(self, broken: Broken) -> None: ...
     async def replace(self, items: Sequence[T_contra | Broken]) -> None: ...
+    def settle(self) -> None:
+        """Called after each batch of changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +198,8 @@ class Reflector(Generic[T]):
     def _take(self, batch: Sequence[bytes], loop: asyncio.AbstractEventLoop) -> None:
         """Apply a batch of lines. What an error in its middle leaves behind is a version that fits the sink."""
         began = loop.time()
-        read, put = self._reader.read_line, self._sink.put
+        read: Callable[[bytes], tuple[str, Any]] = self._reader.read_line
+        put = self._sink.put
         version = self.resource_version
         created: T | None = None
         counts = {ADDED: 0, MODIFIED: 0, DELETED: 0, BOOKMARK: 0}
@@ -204,9 +207,8 @@ class Reflector(Generic[T]):
             for line in batch:
                 event, news = read(line)
                 counts[event] += 1
-                if isinstance(news, NOTES):
-                    self._take_note(news)
-                    version = news.resource_version or version
+                if type(news) in NOTES:  # each event passes here, and isinstance takes three times as long
+                    version = self._take_note(news) or version
                     continue
                 put(news)
                 version = news.metadata.resource_version or version
@@ -214,6 +216,7 @@ class Reflector(Generic[T]):
                     created = news
         finally:
             self.resource_version = version
+            self._sink.settle()
             self._metrics.heard(version)
             for event, count in counts.items():
                 if count:
@@ -222,11 +225,13 @@ class Reflector(Generic[T]):
         if created is not None and self._scope.is_unselective:
             self._metrics.created(created)
 
-    def _take_note(self, note: Note) -> None:
+    def _take_note(self, note: Note) -> str:
+        """Hand on what is no object; the version that it brings."""
         if isinstance(note, Deleted):
             self._sink.delete(note)
         elif isinstance(note, Broken):
             self._sink.leave_out(note)
+        return note.resource_version
 
     def _failed(self, error: Exception) -> None:
         """Count and log a failure, and decide whether the version reached is still of use."""

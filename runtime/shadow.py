@@ -11,7 +11,7 @@ call. `runtime.interning` is the user; its speed for a watch event is decided he
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Union, get_args, get_origin
 
@@ -23,6 +23,23 @@ Finish = Callable[[Any], Any]
 _EACH = "[]"
 _NEVER = "(dropped) "
 """Begins the JSON name of a dropped field: no object has such a key, so its value is skipped and the default stays."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """
+    A part's function that remembers, since most texts come again.
+
+    `known` is what it gave for them, by the hash of `salt` and text. A finisher looks there itself, as a call would cost
+    half as much again as the look-up, and asks `find`, with the hash, for what it doesn't see.
+    """
+
+    known: Mapping[int, Any]
+    find: Callable[[int, Raw], Any]
+    salt: bytes
+
+    def __call__(self, raw: Raw) -> Any:
+        return self.find(hash(self.salt + raw), raw)
 
 
 @dataclass(slots=True)
@@ -79,7 +96,7 @@ class _Steps:
 
 
 Cutter = Callable[[Any, Node, str], Finish]
-"""(type of the part, what to do below it, its path) -> the function that reads its raw text."""
+"""(type of the part, what to do below it, its path) -> the function that reads its raw text, best a `Recall`."""
 
 
 def plan(kind: Any, node: Node, cutter: Cutter, path: str = "$") -> Plan:
@@ -235,17 +252,8 @@ def _finisher(steps: _Steps) -> Finish:
         else:
             lines += ["    if type(obj) is not Shadow0:", "        return obj"]
     for number, step in enumerate(steps.parts):
-        scope[f"finish{number}"] = step.finish
-        owner = places[step.owner]
-        lines.append(f"    value = {owner}.{step.name}")
-        if step.is_raw:
-            lines += ["    if type(value) is Raw:", f"        put({owner}, {step.name!r}, finish{number}(value))"]
-        else:
-            lines += [
-                f"    finished = finish{number}(value)",
-                "    if finished is not value:",
-                f"        put({owner}, {step.name!r}, finished)",
-            ]
+        scope |= _names_of(step, number)
+        lines += _lines_of(step, number, places[step.owner])
     for index, (path, *_) in enumerate(steps.structs):
         if path:
             lines += [
@@ -256,3 +264,30 @@ def _finisher(steps: _Steps) -> Finish:
     exec("\n".join(lines), scope)  # noqa: S102  # of names of our own models and nothing else
     finish: Finish = scope["finish_struct"]
     return finish
+
+
+def _names_of(step: _Step, number: int) -> dict[str, Any]:
+    """What the source that finishes one part refers to."""
+    recall = step.finish
+    if not isinstance(recall, Recall):
+        return {f"finish{number}": recall}
+    return {f"known{number}": recall.known, f"find{number}": recall.find, f"salt{number}": recall.salt}
+
+
+def _lines_of(step: _Step, number: int, owner: str) -> list[str]:
+    """The source that finishes one part."""
+    if not step.is_raw:
+        return [
+            f"    value = {owner}.{step.name}",
+            f"    finished = finish{number}(value)",
+            "    if finished is not value:",
+            f"        put({owner}, {step.name!r}, finished)",
+        ]
+    lines = [f"    value = {owner}.{step.name}", "    if type(value) is Raw:"]
+    if not isinstance(step.finish, Recall):
+        return [*lines, f"        put({owner}, {step.name!r}, finish{number}(value))"]
+    return [
+        *lines,
+        f"        key = hash(salt{number} + value)",
+        f"        put({owner}, {step.name!r}, known{number}.get(key) or find{number}(key, value))",
+    ]

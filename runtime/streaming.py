@@ -95,9 +95,8 @@ class StreamConnection(asyncio.BufferedProtocol):
         return self._buffer
 
     def buffer_updated(self, nbytes: int) -> None:
-        self._answers.feed(self._buffer[:nbytes])
         try:
-            part = self._answers.take_part()
+            part = self._part_of(self._buffer[:nbytes])
         except HttpError as error:
             self._fail(ValueError(f"malformed HTTP response: {error.text}"))
             return
@@ -110,6 +109,13 @@ class StreamConnection(asyncio.BufferedProtocol):
         if self._answers.is_over:
             self._fail(EOFError())
         self._wake()
+
+    def _part_of(self, data: memoryview) -> bytes:
+        """What is of the body in the bytes that came: in a body without chunks and length, all. Raises HttpError."""
+        if self._answers.reads_until_end:
+            return bytes(data)
+        self._answers.feed(data)
+        return self._answers.take_part()
 
     def eof_received(self) -> bool:
         return False

@@ -50,14 +50,13 @@ class Templates:
         """A part of this text, the caller's own; what is inside it is shared. Raises what `decode` raises."""
         begin = end = 0
         name = None
-        member = text.find(self._member)
+        member = text.rfind(self._member)  # the last one counts, as for the decoder
         if member >= 0:
-            value = member + len(self._member)
-            name = _plain_string(text, value)
-            if name is None or text.find(self._member, value) >= 0:
+            name = _plain_string(text, member + len(self._member))
+            if name is None:
                 return self._decode(text)
             begin, end = name.span(1)
-        key = hash(b"%b%d:%b%b" % (_SALT, begin, text[:begin], text[end:]))
+        key = hash(b"".join((_SALT, b"%d:" % begin, text[:begin], text[end:])))
         template = self._known.get(key)
         if template is None:
             return self._learn(key, text, name)

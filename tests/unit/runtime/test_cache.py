@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from runtime.cache import Cache
 from runtime.errors import DecodeError
 from runtime.event_reader import Broken, Deleted
-from runtime.informer_metrics import InformerMetrics
+from runtime.informer_metrics import OBJECTS, InformerMetrics
 from runtime.lister import Indexer
 from runtime.mutation import CacheMutated, MutationGuard
 from runtime.objects import Key, key_of
@@ -75,6 +75,23 @@ def test_events_of_a_life_are_told_in_order() -> None:
     assert world.event("MODIFIED", pod("a", 2)) == ["~a1>2"]
     assert world.event("DELETED", pod("a", 3)) == ["-a2"]
     assert len(world.cache.store) == 0
+
+
+def test_the_number_of_objects_is_published_when_a_batch_or_a_list_is_over() -> None:
+    world = World()
+    gauge = OBJECTS.labels("pods.cache-test")._value
+    before = gauge.get()
+    world.event("ADDED", pod("a", 1))
+    world.event("ADDED", pod("b", 1))
+    world.event("MODIFIED", pod("b", 2))
+    world.event("DELETED", pod("a", 2))
+    assert gauge.get() == before
+    world.cache.settle()
+    assert gauge.get() == before + 1
+    world.cache.settle()
+    assert gauge.get() == before + 1
+    world.listed(pod("c", 1), pod("d", 1), pod("e", 1))
+    assert gauge.get() == before + 3
 
 
 def test_the_first_list_is_initial_and_a_later_one_tells_the_difference() -> None:

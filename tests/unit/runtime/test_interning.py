@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from runtime.decoding import decoder_of
 from runtime.interning import InterningDecoder, Pool
+from runtime.shadow import Recall
 from tests.unit.runtime.models import Affinity, Container, EnvVar, Meta, Pod, PodSpec, text
 
 PATHS = ("spec.containers", "spec.containers[].env", "spec.affinity", "spec.nodeSelector")
@@ -176,6 +177,22 @@ def test_no_text_can_be_aimed_at_a_known_hash(monkeypatch: pytest.MonkeyPatch, s
     assert pool.get(msgspec.Raw(one)) is pool.get(one)
     salts = {each.removesuffix(one).removesuffix(two) for each in seen}
     assert [len(salt) for salt in salts] == [32]
+
+
+def test_a_finisher_looks_into_the_pool_by_the_same_secret() -> None:
+    pool = Pool(msgspec.json.Decoder(tuple[int, ...]).decode)
+    recall = pool.recall
+    assert isinstance(recall, Recall)
+    known = pool.get(b"[1]")
+    assert recall(msgspec.Raw(b"[1]")) is known
+    assert recall.known[hash(recall.salt + b"[1]")] is known
+    assert len(recall.salt) == 32
+
+
+def test_a_finisher_leaves_a_pool_that_rewrites_to_itself() -> None:
+    pool = Pool(msgspec.json.Decoder(str).decode, bytes.lower)
+    assert not isinstance(pool.recall, Recall)
+    assert pool.recall(msgspec.Raw(b'"A"')) is pool.get(b'"a"')
 
 
 def test_null_is_a_part_like_others() -> None:

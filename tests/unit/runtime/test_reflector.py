@@ -35,6 +35,8 @@ class Log:
 
     def __init__(self) -> None:
         self.entries: list[str] = []
+        self.settled: list[int] = []
+        """How much had come each time when a batch was over."""
 
     def put(self, obj: Pod) -> None:
         self.entries.append(obj.metadata.name)
@@ -48,6 +50,9 @@ class Log:
     async def replace(self, items: Sequence[Pod | Broken]) -> None:
         names = [item.key.name + "?" if isinstance(item, Broken) else item.metadata.name for item in items]
         self.entries.append(f"LIST {' '.join(names)}".strip())
+
+    def settle(self) -> None:
+        self.settled.append(len(self.entries))
 
 
 def reflector(client: ScriptedClient, log: Log, **options: Any) -> Reflector[Pod]:
@@ -188,6 +193,7 @@ async def test_an_error_in_the_middle_of_a_batch_keeps_what_came_before() -> Non
     async with running(reflector(client, log)):
         await until(lambda: len(client.times("watch")) == 2)
     assert log.entries == ["LIST", "a", "LIST a"]
+    assert log.settled == [2]
 
 
 async def test_a_line_that_stays_garbled_is_passed_by_a_new_list() -> None:

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from msgspec import Raw
 
-from runtime.shadow import Finish, Node, plan, tree_of
+from runtime.shadow import Finish, Node, Recall, plan, tree_of
 from tests.unit.runtime.models import Affinity, Container, EnvVar, Meta, Pod, PodSpec, PodStatus
 
 TEXT = msgspec.json.encode(
@@ -134,6 +134,55 @@ def test_finished_objects_keep_no_hold_of_the_text() -> None:
     pod, _ = decoded(TEXT, cut=("spec.containers",), drop=("metadata.managedFields",))
     assert not any(isinstance(getattr(pod.spec, name), Raw) for name in PodSpec.__struct_fields__)
     assert not any(isinstance(getattr(pod.metadata, name), Raw) for name in Meta.__struct_fields__)
+
+
+class Remembering:
+    """A cutter whose functions remember what they gave, and note each text that they were asked for."""
+
+    def __init__(self) -> None:
+        self.known: dict[int, Any] = {}
+        self.asked: list[bytes] = []
+
+    def __call__(self, kind: Any, below: Node, path: str) -> Finish:
+        del below, path
+
+        def find(key: int, raw: Raw) -> Any:
+            self.asked.append(bytes(raw))
+            assert key == hash(b"salt" + bytes(raw))
+            return self.known.setdefault(key, msgspec.json.decode(raw, type=kind))
+
+        return Recall(self.known, find, b"salt")
+
+
+@pytest.mark.parametrize("cut", ["spec.containers", "spec.containers[]"])
+def test_a_function_that_remembers_gives_the_same_part_again(cut: str) -> None:
+    cutter = Remembering()
+    derived = plan(Pod, tree_of((cut,), ()), cutter)
+    assert derived.finish is not None
+    first, second = (derived.finish(msgspec.json.decode(TEXT, type=derived.shadow)) for _ in range(2))
+    assert first == second == msgspec.json.decode(TEXT, type=Pod)
+    assert first.spec.containers[0] is second.spec.containers[0]
+
+
+def test_only_texts_that_are_not_known_are_asked_for() -> None:
+    cutter = Remembering()
+    derived = plan(Pod, tree_of(("spec.affinity",), ()), cutter)
+    assert derived.finish is not None
+    for text in (b'{"zone":"z"}', b'{"zone":"y"}', b'{"zone":"z"}'):
+        derived.finish(msgspec.json.decode(b'{"spec":{"affinity":%s}}' % text, type=derived.shadow))
+    assert cutter.asked == [b'{"zone":"z"}', b'{"zone":"y"}']
+
+
+@pytest.mark.parametrize("text", [b"null", b"[]", b"{}", b'""', b"0"])
+def test_parts_that_are_empty_are_remembered_too(text: bytes) -> None:
+    class Holder(msgspec.Struct):
+        part: Any = 7
+
+    derived = plan(Holder, tree_of(("part",), ()), Remembering())
+    assert derived.finish is not None
+    for _ in range(2):
+        held = derived.finish(msgspec.json.decode(b'{"part":%s}' % text, type=derived.shadow))
+        assert held.part == msgspec.json.decode(text)
 
 
 class Plain(msgspec.Struct, rename={"needed": "need-ed"}):
