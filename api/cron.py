@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import MAXYEAR, UTC, date, datetime, timedelta, tzinfo
 from typing import Final
 from zoneinfo import ZoneInfo
+
+import msgspec
 
 from runtime import duration
 
@@ -42,8 +43,7 @@ class CronError(ValueError):
     """A schedule or a time zone can't be used. The message names it and says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class CalendarSchedule:
+class CalendarSchedule(msgspec.Struct, frozen=True):
     """Due when the local minute, hour, month and day match. Values are sorted; weekdays count from Sunday, 0."""
 
     minutes: tuple[int, ...]
@@ -108,8 +108,7 @@ class CalendarSchedule:
         return by_day or by_weekday if self.either_day else by_day and by_weekday
 
 
-@dataclass(frozen=True, slots=True)
-class IntervalSchedule:
+class IntervalSchedule(msgspec.Struct, frozen=True):
     """Due a fixed time after the moment that is asked about."""
 
     every: timedelta
@@ -165,8 +164,7 @@ class _Fault(Exception):  # noqa: N818  # private: never leaves parse()
     """What is wrong, without the text it is wrong in."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Field:
+class _Field(msgspec.Struct, frozen=True):
     name: str
     low: int
     high: int

@@ -9,8 +9,9 @@ member they stand in; a HyperNode that can't take its place in the tree is repor
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final
+
+import msgspec
 
 from generated.topology.v1alpha1 import HyperNode, MemberSelector, MemberSpec, MemberType
 from runtime.patterns import PatternError, PatternSet, check
@@ -20,8 +21,7 @@ Nodes = Mapping[str, Mapping[str, str]]
 """Labels of the nodes, by name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Members:
+class Members(msgspec.Struct, frozen=True):
     """What the members of one HyperNode select, in usable form."""
 
     names: frozenset[str] = frozenset()
@@ -107,8 +107,7 @@ class MemberIndex:
         return selected
 
 
-@dataclass(frozen=True, slots=True)
-class HyperNodeTree:
+class HyperNodeTree(msgspec.Struct, frozen=True):
     """How HyperNodes hang together. Only existing ones appear, and only links without contradiction."""
 
     parents: Mapping[str, str]
@@ -116,7 +115,7 @@ class HyperNodeTree:
     tiers: Mapping[str, int]
     tier_names: Mapping[str, int]
     """Tier by its name; of two tiers of one name the later HyperNode's counts."""
-    errors: Mapping[str, str] = field(default_factory=dict)
+    errors: Mapping[str, str] = msgspec.field(default_factory=dict)
     """By HyperNode: which of its claims was not met. The tree is usable while this is empty."""
 
     @property

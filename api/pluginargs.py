@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final
+
+import msgspec
 
 from api import names
 from api.names import JobPlugin
@@ -66,11 +67,10 @@ FLAGS: Final[Mapping[str, Flags]] = MappingProxyType(
 """The flags of each plugin."""
 
 
-@dataclass(frozen=True, slots=True)
-class PluginArguments:
+class PluginArguments(msgspec.Struct, frozen=True):
     """What a plugin was told."""
 
-    values: Mapping[str, Any] = field(default_factory=dict)
+    values: Mapping[str, Any] = msgspec.field(default_factory=dict)
     """By name of the flag, defaults included."""
     refused: str = ""
     """The argument at which reading ended, empty when all were read."""

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
+
+import msgspec
 
 from api import names
 from generated.scheduling.v1beta1 import Queue
 
 
-@dataclass(frozen=True, slots=True)
-class Ancestry:
+class Ancestry(msgspec.Struct, frozen=True):
     """A walk from a queue upwards."""
 
     ancestors: tuple[str, ...]

@@ -14,8 +14,10 @@ import argparse
 import re
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from generated.core.v1 import Container, PodSpec
 from generated.core.v1 import Node as NodeObject

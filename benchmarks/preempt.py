@@ -13,7 +13,9 @@ from __future__ import annotations
 
 import argparse
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from benchmarks.calibration import conditions
 from benchmarks.kernel import GIB

@@ -19,9 +19,10 @@ import threading
 import urllib.error
 import urllib.parse
 import urllib.request
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final
+
+import msgspec
 
 from cluster.cache import Report, cached_binary, ticking, unfinished
 
@@ -32,8 +33,7 @@ _CONNECT_SECONDS = 3.0
 _CHUNK = 1 << 20
 
 
-@dataclass(frozen=True)
-class Archive:
+class Archive(msgspec.Struct, frozen=True):
     """A release file: the binary itself, or a tar archive with the binary as its `member`."""
 
     url: str

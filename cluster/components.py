@@ -8,9 +8,10 @@ and nothing listens beyond loopback.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 from cluster.annotations import MANAGED_NODE, MANAGED_NODE_VALUE
 from cluster.options import Options
@@ -29,8 +30,7 @@ _FOREVER: Final = "87600h"
 _WEBHOOK_PLUGINS: Final = ("MutatingAdmissionWebhook", "ValidatingAdmissionWebhook")
 
 
-@dataclass(frozen=True)
-class Ports:
+class Ports(msgspec.Struct, frozen=True):
     """Loopback ports."""
 
     etcd: int

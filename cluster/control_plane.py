@@ -6,7 +6,6 @@ import datetime as dt
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, Self
@@ -38,8 +37,7 @@ def _silent(_: str) -> None:
     """Report nothing."""
 
 
-@dataclass(frozen=True)
-class Status:
+class Status(msgspec.Struct, frozen=True):
     """What is known of a control plane. `problem` is empty while it runs."""
 
     facts: Facts | None

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final
+
+import msgspec
 
 from cluster.annotations import GPU, HOSTNAME, MANAGED_NODE, MANAGED_NODE_VALUE, RACK, ZONE
 from cluster.errors import UsageError
@@ -24,8 +25,7 @@ _CONDITIONS: Final = (
 )
 
 
-@dataclass(frozen=True)
-class Taint:
+class Taint(msgspec.Struct, frozen=True):
     """`key[=value]:effect`."""
 
     key: str
@@ -44,19 +44,18 @@ class Taint:
         return {"key": self.key, "effect": self.effect, **({"value": self.value} if self.value else {})}
 
 
-@dataclass(frozen=True)
-class NodePool:
+class NodePool(msgspec.Struct, frozen=True):
     """Equal nodes. `resources` are Kubernetes quantities by resource name, the same for capacity and allocatable."""
 
     count: int
-    resources: Mapping[str, str] = field(default_factory=dict)
+    resources: Mapping[str, str] = msgspec.field(default_factory=dict)
     prefix: str = "node"
-    labels: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = msgspec.field(default_factory=dict)
     taints: tuple[Taint, ...] = ()
     racks: int = 0
     zones: int = 0
 
-    DEFAULTS = {"cpu": "8", "memory": "32Gi", "pods": "110", "ephemeral-storage": "100Gi"}  # noqa: RUF012  # no field
+    DEFAULTS = {"cpu": "8", "memory": "32Gi", "pods": "110", "ephemeral-storage": "100Gi"}  # no field
 
     @classmethod
     def parse(cls, text: str) -> NodePool:

@@ -10,10 +10,10 @@ from __future__ import annotations
 import base64
 import datetime as dt
 import ipaddress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import msgspec
 import yaml
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -36,8 +36,7 @@ _SERVER_NAMES = (
 )
 
 
-@dataclass(frozen=True)
-class Identity:
+class Identity(msgspec.Struct, frozen=True):
     """Who a client certificate says its holder is: user name and groups."""
 
     user: str
@@ -49,8 +48,7 @@ CONTROLLER_MANAGER: Final = Identity("system:kube-controller-manager")
 KWOK: Final = Identity("kwok", ("system:masters",))
 
 
-@dataclass(frozen=True)
-class Pair:
+class Pair(msgspec.Struct, frozen=True):
     """A certificate with its private key."""
 
     certificate: x509.Certificate
@@ -116,8 +114,7 @@ class Authority:
         )
 
 
-@dataclass(frozen=True)
-class Files:
+class Files(msgspec.Struct, frozen=True):
     """Where the PEM files and kubeconfigs lie that the servers read."""
 
     root: Path

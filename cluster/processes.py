@@ -15,8 +15,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 MARKER = "STROMBOLI_CLUSTER_PROCESS"
 """Environment variable of every process of a control plane: its state directory."""
@@ -27,8 +28,7 @@ _POLL_SECONDS = 0.02
 _REST = 4.0
 
 
-@dataclass(frozen=True)
-class ProcessId:
+class ProcessId(msgspec.Struct, frozen=True):
     """One process for good: `started` differs when the number was reused."""
 
     pid: int

@@ -17,7 +17,6 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
@@ -77,8 +76,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     ready_seconds: float | None = None
 
 
-@dataclass(frozen=True)
-class Layout:
+class Layout(msgspec.Struct, frozen=True):
     """Where everything of one control plane lies. `root` is absolute."""
 
     root: Path

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from controllers.options import Options
 from generated.clients.clientset import Clientset
@@ -15,19 +16,17 @@ from runtime.informers import Informers
 from runtime.rbac import Rule
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(msgspec.Struct, frozen=True):
     """What controllers are built from: one of each a process. `clock` gives unix seconds."""
 
     clients: Clientset
     informers: Informers
     events: EventRecorder
-    options: Options = field(default_factory=Options)
+    options: Options = msgspec.field(default_factory=Options)
     clock: Callable[[], float] = time.time
 
 
-@dataclass(frozen=True, slots=True)
-class Blueprint:
+class Blueprint(msgspec.Struct, frozen=True):
     """
     One controller. A module keeps it as `BLUEPRINT`, and `controllers.CONTROLLERS` lists it.
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+import msgspec
 
 from api import names
 from runtime.features import VOLCANO, FeatureGates
@@ -33,8 +34,7 @@ def feature_gates() -> FeatureGates:
     return FeatureGates(VOLCANO, tolerated=TOLERATED | {gate.name for gate in HONOURED})
 
 
-@dataclass(frozen=True, slots=True)
-class ShardingOptions:
+class ShardingOptions(msgspec.Struct, frozen=True):
     """What the sharding controller reads."""
 
     scheduler_configs: tuple[str, ...] = SCHEDULER_CONFIGS
@@ -46,19 +46,18 @@ class ShardingOptions:
     namespace: str = names.DEFAULT_NAMESPACE
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(msgspec.Struct, frozen=True):
     """What the controllers themselves read."""
 
-    workers: Mapping[str, int] = field(default_factory=lambda: dict(_WORKERS))
+    workers: Mapping[str, int] = msgspec.field(default_factory=lambda: dict(_WORKERS))
     """Keys at work at once: by controller, under `` for the others."""
     scheduler_names: tuple[str, ...] = ("volcano",)
     max_requeue: int = 15
     """Retries before a request is dropped; negative for no end."""
     inherit_owner_annotations: bool = True
     controllers: tuple[str, ...] = ("*", "-sharding-controller")
-    gates: FeatureGates = field(default_factory=feature_gates)
-    sharding: ShardingOptions = field(default_factory=ShardingOptions)
+    gates: FeatureGates = msgspec.field(default_factory=feature_gates)
+    sharding: ShardingOptions = msgspec.field(default_factory=ShardingOptions)
 
 
 def parser(gates: FeatureGates) -> FlagParser:

@@ -10,9 +10,10 @@ interfaces in `generated/webhooks/` adapt typed classes to these registrations.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from typing import Any, Generic, TypeAlias, TypeVar
+
+import msgspec
 
 from runtime.patches import Operation as PatchOperation
 from runtime.resource import Resource
@@ -30,15 +31,13 @@ class Operation(StrEnum):
     CONNECT = "CONNECT"
 
 
-@dataclass(frozen=True, slots=True)
-class Allowed:
+class Allowed(msgspec.Struct, frozen=True):
     """Let the request pass unchanged. `warnings` are shown to the user by kubectl."""
 
     warnings: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Denial:
+class Denial(msgspec.Struct, frozen=True):
     """Refuse the request. The user reads `message`, sent as it stands; see `joined` for assembled texts."""
 
     message: str
@@ -54,8 +53,7 @@ class Denial:
         return cls("".join(parts).strip())
 
 
-@dataclass(frozen=True, slots=True)
-class Changed(Generic[T]):
+class Changed(msgspec.Struct, Generic[T], frozen=True):
     """
     Let the request pass with this object in its place.
 
@@ -67,8 +65,7 @@ class Changed(Generic[T]):
     warnings: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Patch:
+class Patch(msgspec.Struct, frozen=True):
     """Let the request pass with these JSON patch operations, in order; parents that miss are created."""
 
     operations: tuple[PatchOperation, ...]
@@ -115,8 +112,7 @@ def _alternatives(words: Sequence[str], quote: str) -> str:
     return f"{', '.join(first)} or {last}" if first else last
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Registration(Generic[T]):
+class _Registration(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
     path: str
     """URL path, such as `/jobs/validate`."""
     resources: tuple[Resource[Any], ...]
@@ -130,28 +126,27 @@ class _Registration(Generic[T]):
     """Parts that many objects have in common, such as `spec.template`: equal ones come as one (`runtime.interning`)."""
     subresource: str = ""
     """The subresource reviewed, such as `eviction`; empty for the object itself."""
-    served: frozenset[GroupVersionResource] = field(init=False)
 
     def __post_init__(self) -> None:
         if not self.path.startswith("/"):
             raise ValueError(f"admission path {self.path!r} must start with a slash")
         if not self.resources or not self.operations:
             raise ValueError(f"admission path {self.path} is registered for no resource or no operation")
-        served = frozenset(
-            GroupVersionResource(group=r.group, version=r.version, resource=r.plural) for r in self.resources
+
+    def serves(self, asked: GroupVersionResource) -> bool:
+        """Whether it is for objects of that kind."""
+        return any(
+            (asked.group, asked.version, asked.resource) == (r.group, r.version, r.plural) for r in self.resources
         )
-        object.__setattr__(self, "served", served)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mutator(_Registration[T]):
+class Mutator(_Registration[T], frozen=True, kw_only=True):
     """A mutating handler under a path."""
 
     mutate: MutateFunction[T]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Validator(_Registration[T]):
+class Validator(_Registration[T], frozen=True, kw_only=True):
     """A validating handler under a path."""
 
     validate: ValidateFunction[T]

@@ -110,7 +110,7 @@ class Endpoint(Generic[T]):
 
     def _check_target(self, request: AdmissionRequest) -> Verdict | None:
         handler = self.handler
-        if request.resource not in handler.served:
+        if not handler.serves(request.resource):
             expected = " or ".join(f"{{{r.group} {r.version} {r.plural}}}" for r in handler.resources)
             return Denial(f"expect resource to be {expected}")
         if request.operation not in handler.operations:

@@ -15,9 +15,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import NamedTuple
+
+import msgspec
 
 from runtime import admission_metrics as metrics
 from runtime.admission import Handler, Mutator
@@ -86,11 +87,10 @@ def target_of(handler: Handler, prefix: str) -> Target:
     return Target(resource.kind, prefix + handler.path.replace("/", "-"))
 
 
-@dataclass(slots=True)
-class _Plan:
+class _Plan(msgspec.Struct):
     """What a configuration needs."""
 
-    operations: list[Operation] = field(default_factory=list)
+    operations: list[Operation] = msgspec.field(default_factory=list)
     is_overwritten: bool = False
     """Whether a webhook lacks a certificate of ours."""
     patience: float | None = None

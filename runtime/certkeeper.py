@@ -11,8 +11,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import aclosing
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from runtime import admission_metrics as metrics
 from runtime.backoff import Backoff
@@ -80,8 +81,7 @@ class Rollover:
         await asyncio.sleep(self._settle)
 
 
-@dataclass(frozen=True, slots=True)
-class CertificateFiles:
+class CertificateFiles(msgspec.Struct, frozen=True):
     """Paths of PEM files. Without `ca` no bundle is published, without `client_ca` client certificates aren't asked for."""
 
     cert: Path

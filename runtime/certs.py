@@ -8,9 +8,9 @@ are served `runtime.tls`. The key of the CA is thrown away at once: a rotation m
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+import msgspec
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric import rsa
@@ -38,8 +38,7 @@ class CertificateError(Exception):
     """A certificate or key can't be read or doesn't fit. Says which and why."""
 
 
-@dataclass(frozen=True, slots=True)
-class ServingPair:
+class ServingPair(msgspec.Struct, frozen=True):
     """A serving certificate with its key, and the CA bundle by which clients check it. All PEM."""
 
     cert: bytes

@@ -6,7 +6,7 @@ Event requests go last of all, the election goes over a connection of its own, a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from runtime import leasestore
 from runtime.client import Client
@@ -28,8 +28,7 @@ FLUSH_SECONDS = 5.0
 """How long the last events may take at the end."""
 
 
-@dataclass(frozen=True, slots=True)
-class Connection:
+class Connection(msgspec.Struct, frozen=True):
     """One of each a process."""
 
     config: ClientConfig

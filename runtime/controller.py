@@ -12,8 +12,9 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
+
+import msgspec
 
 from runtime.errors import ApiError
 from runtime.failures import is_conflict, is_outage
@@ -46,8 +47,7 @@ SOONEST = 0.010
 """Seconds; the floor of `again_after`, so that a key which is never done doesn't use up the processor."""
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(msgspec.Struct, frozen=True):
     """What a reconciliation came to: done, or to be looked at again after some seconds."""
 
     again_after: float | None = None
@@ -73,8 +73,7 @@ class BrokenOffError(Exception):
     """Something that a reconciler waited for was cancelled, though the reconciler was not."""
 
 
-@dataclass(frozen=True, slots=True)
-class Watch(Generic[T, K]):
+class Watch(msgspec.Struct, Generic[T, K], frozen=True):
     """
     Which keys a change of an object concerns.
 

@@ -8,7 +8,6 @@ objects that are there. Used for objects that tests and tools build; what the se
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import msgspec
@@ -16,13 +15,12 @@ import msgspec
 M = TypeVar("M", bound=msgspec.Struct)
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(msgspec.Struct, frozen=True):
     """The defaults at one place of a schema, and the places below it that have some."""
 
-    values: Mapping[str, Any] = field(default_factory=dict)
+    values: Mapping[str, Any] = msgspec.field(default_factory=dict)
     """Default by property."""
-    properties: Mapping[str, Node] = field(default_factory=dict)
+    properties: Mapping[str, Node] = msgspec.field(default_factory=dict)
     items: Node | None = None
     additional: Node | None = None
     """For the values of a map."""

@@ -9,10 +9,11 @@ object that goes on and on is slowed to one event in five minutes.
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Generic, TypeVar
+
+import msgspec
 
 from runtime import timestamps
 from runtime.wire import Event, EventSource, ObjectMeta, ObjectReference
@@ -36,8 +37,7 @@ MAX_NAME = 253
 Key = tuple[str, ...]
 
 
-@dataclass(slots=True)
-class Occurrence:
+class Occurrence(msgspec.Struct):
     """Something that happened to an object, once or several times."""
 
     ref: ObjectReference
@@ -66,8 +66,7 @@ class Occurrence:
         return (*self.similar, self.message)
 
 
-@dataclass(frozen=True, slots=True)
-class Write:
+class Write(msgspec.Struct, frozen=True):
     """One write to the server: the event as it shall be, and whether it is there already."""
 
     event: Event
@@ -75,8 +74,7 @@ class Write:
     key: Key
 
 
-@dataclass(slots=True)
-class _Known:
+class _Known(msgspec.Struct):
     """An event of before."""
 
     name: str
@@ -85,16 +83,14 @@ class _Known:
     is_stored: bool = False
 
 
-@dataclass(slots=True)
-class _Similar:
+class _Similar(msgspec.Struct):
     """The different messages of late."""
 
     last: float
-    messages: set[str] = field(default_factory=set)
+    messages: set[str] = msgspec.field(default_factory=set)
 
 
-@dataclass(slots=True)
-class _Bucket:
+class _Bucket(msgspec.Struct):
     tokens: float
     filled_at: float
 

@@ -8,9 +8,11 @@ are read. So settings are kept apart from defaults, and a gate is decided when i
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -33,8 +35,7 @@ class Stage(Enum):
     GA = "GA"
 
 
-@dataclass(frozen=True, slots=True)
-class Phase:
+class Phase(msgspec.Struct, frozen=True):
     """What a gate was from one release on."""
 
     release: Release
@@ -44,8 +45,7 @@ class Phase:
     """A locked gate can't be set to anything but its default."""
 
 
-@dataclass(frozen=True, slots=True)
-class Gate:
+class Gate(msgspec.Struct, frozen=True):
     """A feature that can be switched, with its history in ascending releases."""
 
     name: str

@@ -11,8 +11,9 @@ import csv
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
+
+import msgspec
 
 from runtime import duration
 
@@ -30,8 +31,7 @@ def _show_any(value: Any) -> str:
     return str(value) if value else ""
 
 
-@dataclass(frozen=True, slots=True)
-class Kind(Generic[T]):
+class Kind(msgspec.Struct, Generic[T], frozen=True):
     """How the words of a flag become its value."""
 
     word: str

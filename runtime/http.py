@@ -8,7 +8,6 @@ unless asked for). Nothing is sent twice; the caller knows its own rhythm.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import msgspec
@@ -27,8 +26,7 @@ class PeerError(Exception):
     """A peer gave no usable answer. Names the URL and what is wrong."""
 
 
-@dataclass(frozen=True, slots=True)
-class HttpAnswer:
+class HttpAnswer(msgspec.Struct, frozen=True):
     """An answer, whatever its code."""
 
     url: str

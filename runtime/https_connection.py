@@ -13,9 +13,10 @@ import math
 import ssl
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from inspect import isawaitable
 from typing import Protocol, TypeAlias, cast
+
+import msgspec
 
 from runtime.certs import CertificateError
 from runtime.http1 import CONTINUE, HttpRequest, HttpResponse, RequestReader, encode_response
@@ -34,8 +35,7 @@ _DRAIN_IDLE = 1.0
 """Seconds that an idle connection stays while the server drains: a request may be on its way."""
 
 
-@dataclass(frozen=True, slots=True)
-class Timeouts:
+class Timeouts(msgspec.Struct, frozen=True):
     """How long a connection may stay in each state, in seconds."""
 
     head: float = 5.0

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 from prometheus_client import Counter, Gauge, Histogram
 
 from runtime.metrics import counter, exponential, gauge, histogram
@@ -48,8 +48,7 @@ CREATION_LAG = histogram(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class InformerMetrics:
+class InformerMetrics(msgspec.Struct, frozen=True):
     """The series of one informer, looked up once. Informers of one kind share them."""
 
     resource: str

@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
+import msgspec
 from msgspec.structs import replace
 
 from runtime import timestamps
@@ -42,8 +42,7 @@ class LeaseLost(Exception):  # noqa: N818  # named for what happened
     """This process may not write: it does not hold its lease, or could not renew it in time."""
 
 
-@dataclass(frozen=True, slots=True)
-class Terms:
+class Terms(msgspec.Struct, frozen=True):
     """The times of an election, in seconds."""
 
     lease_duration: float = 15.0

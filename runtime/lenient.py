@@ -14,7 +14,6 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -34,8 +33,7 @@ _STEP = re.compile(r"\.(?P<field>[^.\[]+)|\[(?P<index>\d+)\]|(?P<any>\[\.\.\.\])
 _WORDS = {"int": "integer", "str": "string", "bool": "boolean", "float": "number"}
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(msgspec.Struct, frozen=True):
     """One field that doesn't fit. Its text has the form of the API server's field errors."""
 
     path: str
@@ -48,8 +46,7 @@ class Problem:
         return f"{self.path}: Invalid value: {self.value}: {self.detail}"
 
 
-@dataclass(frozen=True, slots=True)
-class Reading(Generic[T]):
+class Reading(msgspec.Struct, Generic[T], frozen=True):
     """An object as far as it could be read."""
 
     obj: T

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+import msgspec
 from msgspec import Raw
 
 from runtime.cooperation import cooperate
@@ -29,8 +29,7 @@ ReadPage = Callable[[int, str], Coroutine[Any, Any, Page[Raw]]]
 """(limit, token) to the page, its objects as texts. Raises Gone for a token that the server has forgotten."""
 
 
-@dataclass(frozen=True, slots=True)
-class Listed(Generic[T]):
+class Listed(msgspec.Struct, Generic[T], frozen=True):
     """All objects, and where the time went."""
 
     items: tuple[T, ...]

@@ -13,9 +13,10 @@ import os
 import tempfile
 import traceback
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+
+import msgspec
 
 from runtime.logsink import DirectoryFile, LogFile, Output, Sink, StandardError
 
@@ -26,12 +27,11 @@ _MEGABYTE = 1024 * 1024
 _FOREIGN = ("aiohttp", "asyncio", "kopf", "kubernetes", "urllib3")
 
 
-@dataclass(frozen=True, slots=True)
-class LogOptions:
+class LogOptions(msgspec.Struct, frozen=True):
     """klog's flags."""
 
     verbosity: int = 0
-    modules: Mapping[str, int] = field(default_factory=dict)
+    modules: Mapping[str, int] = msgspec.field(default_factory=dict)
     """Patterns of module names with their verbosity. A pattern with a slash is matched against the whole path."""
     to_stderr: bool = True
     also_to_stderr: bool = False

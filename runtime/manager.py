@@ -14,8 +14,9 @@ import sys
 import threading
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from runtime import garbage, process_metrics, version
 from runtime.endpoints import Endpoints
@@ -44,16 +45,14 @@ _PLAIN_ERRORS = (ConfigError, BindError, FeatureError, ApiError, ConnectionFaile
 """What a user can do something about: told without a traceback."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ending:
+class Ending(msgspec.Struct, frozen=True):
     """An exit code, and last words on stderr."""
 
     code: int
     message: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Endings:
+class Endings(msgspec.Struct, frozen=True):
     """How a component ends; they differ, and scripts look at the codes."""
 
     stopped: Ending = Ending(0)
@@ -66,13 +65,12 @@ class Endings:
     failed: int = 1
 
 
-@dataclass(slots=True)
-class _Moments:
+class _Moments(msgspec.Struct):
     """What has happened so far. Read by health checks on another thread."""
 
     is_started: bool = False
     is_stopping: bool = False
-    beat: float = field(default_factory=time.monotonic)
+    beat: float = msgspec.field(default_factory=time.monotonic)
     """Last sign of life of the main loop."""
 
 

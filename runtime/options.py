@@ -8,8 +8,10 @@ value. What contradicts itself is collected, so that a user sees all of it at on
 from __future__ import annotations
 
 from argparse import Namespace
-from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
+
+import msgspec
+from msgspec.structs import replace
 
 from runtime.features import FeatureError, FeatureGates
 from runtime.flags import FlagParser
@@ -19,8 +21,7 @@ from runtime.listening import split_address
 from runtime.log import LogOptions
 
 
-@dataclass(frozen=True, slots=True)
-class ClientOptions:
+class ClientOptions(msgspec.Struct, frozen=True):
     """How to reach the API server."""
 
     master: str = ""
@@ -40,8 +41,7 @@ class ClientOptions:
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class TlsFiles:
+class TlsFiles(msgspec.Struct, frozen=True):
     """Paths of a CA, a certificate and its key. Used only when all three are given."""
 
     ca: str = ""
@@ -53,8 +53,7 @@ class TlsFiles:
         return bool(self.ca and self.certificate and self.key)
 
 
-@dataclass(frozen=True, slots=True)
-class ServingOptions:
+class ServingOptions(msgspec.Struct, frozen=True):
     """The listeners for operators."""
 
     healthz_address: str = ":11251"
@@ -63,7 +62,7 @@ class ServingOptions:
     """Of metrics and profiles."""
     enable_metrics: bool = False
     enable_pprof: bool = False
-    tls: TlsFiles = field(default_factory=TlsFiles)
+    tls: TlsFiles = msgspec.field(default_factory=TlsFiles)
     """Of the health listener."""
 
     def problems(self) -> list[str]:
@@ -73,12 +72,11 @@ class ServingOptions:
         return []
 
 
-@dataclass(frozen=True, slots=True)
-class ElectionOptions:
+class ElectionOptions(msgspec.Struct, frozen=True):
     """Whether and how to elect a leader."""
 
     is_enabled: bool = True
-    terms: Terms = field(default_factory=Terms)
+    terms: Terms = msgspec.field(default_factory=Terms)
     resource_lock: str = "leases"
     name: str = ""
     namespace: str = "volcano-system"

@@ -7,10 +7,10 @@ Depth and ages are read when somebody asks, so a queue pays nothing for them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Protocol
 from weakref import WeakSet
 
+import msgspec
 from prometheus_client import Counter, Histogram
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
@@ -26,8 +26,7 @@ WAIT = histogram("workqueue_queue_duration_seconds", "How long a key waited for 
 WORK = histogram("workqueue_work_duration_seconds", "How long the work on a key took.", _NAME, buckets=_SECONDS)
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(msgspec.Struct, frozen=True):
     """A queue at one moment. Ages are in seconds, 0 when there is nothing."""
 
     depth: int
@@ -91,8 +90,7 @@ COLLECTOR = QueueCollector()
 REGISTRY.register(COLLECTOR)
 
 
-@dataclass(frozen=True, slots=True)
-class QueueMetrics:
+class QueueMetrics(msgspec.Struct, frozen=True):
     """The series of one queue that it writes itself, looked up once."""
 
     adds: Counter

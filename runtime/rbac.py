@@ -8,14 +8,14 @@ than the code asks for.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, Final
+
+import msgspec
 
 READ: Final = ("get", "list", "watch")
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(msgspec.Struct, frozen=True):
     """Verbs on resources of one API group. `names` limits the rule to objects of these names."""
 
     group: str

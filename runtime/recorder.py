@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote
 
@@ -35,8 +34,7 @@ class ReadFromRecorder(AssertionError):  # noqa: N818  # named for what happened
     """The code under test read from the API server, which a recorder isn't."""
 
 
-@dataclass(frozen=True, slots=True)
-class Write:
+class Write(msgspec.Struct, frozen=True):
     """One write, as the server would have got it."""
 
     verb: str
@@ -49,7 +47,7 @@ class Write:
     body: Any = None
     """Decoded JSON: the object, the patch, or the options of a delete."""
     media_type: str = ""
-    query: Mapping[str, str] = field(default_factory=dict)
+    query: Mapping[str, str] = msgspec.field(default_factory=dict)
     priority: Priority = Priority.DEFAULT
 
     @property
@@ -72,8 +70,7 @@ class Write:
         return f"{self.verb} {what} {place}".strip()
 
 
-@dataclass(slots=True)
-class _Plan:
+class _Plan(msgspec.Struct):
     """What happens to the writes that match: after `skip` of them, the next `times` meet an error or an answer."""
 
     matches: Callable[[Write], bool]

@@ -12,7 +12,6 @@ import asyncio
 import logging
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Generic, NoReturn, Protocol, TypeVar
 
 import msgspec
@@ -76,8 +75,7 @@ class Sink(Protocol[T_contra]):
         """Called after each batch of changes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(msgspec.Struct, frozen=True):
     """Which objects of a kind are followed."""
 
     namespace: str | None = None
@@ -88,6 +86,9 @@ class Scope:
     def is_unselective(self) -> bool:
         """Whether an ADDED event after the first list means a creation."""
         return not self.label_selector and not self.field_selector
+
+
+EVERYTHING = Scope()
 
 
 class Reflector(Generic[T]):
@@ -101,7 +102,7 @@ class Reflector(Generic[T]):
         sink: Sink[T],
         metrics: InformerMetrics,
         *,
-        scope: Scope = Scope(),
+        scope: Scope = EVERYTHING,
         page_size: int = PAGE_SIZE,
         backoff: Backoff = SPREAD_BACKOFF,
         watch_seconds: tuple[int, int] = WATCH_SECONDS,

@@ -8,6 +8,7 @@ the admission server take it as their first argument and learn everything else f
 from __future__ import annotations
 
 import json
+import re
 from typing import Any, Final, Generic, TypeVar
 from urllib.parse import quote
 
@@ -21,6 +22,7 @@ M = TypeVar("M")
 
 _MAY_NOT_BE: Final = (".", "..")
 _MAY_NOT_CONTAIN: Final = ("/", "%")
+_is_plain = re.compile(r"[a-z0-9][-a-z0-9.]*").fullmatch
 
 
 class Resource(msgspec.Struct, Generic[T], frozen=True):
@@ -78,6 +80,8 @@ class Resource(msgspec.Struct, Generic[T], frozen=True):
 
 def _segment(what: str, name: str) -> str:
     """A name as a part of a path. Raises InvalidName, in the words of Go's clients."""
+    if _is_plain(name):  # as nearly all are: two or three names a request
+        return name
     if not name:
         raise _invalid(f"{what} may not be empty")
     if name in _MAY_NOT_BE:

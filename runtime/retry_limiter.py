@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+import msgspec
 
 K = TypeVar("K", bound=Hashable)
 
 
-@dataclass(frozen=True, slots=True)
-class RetryLimits:
+class RetryLimits(msgspec.Struct, frozen=True):
     """
     The greater of two pauses: `base` * 2^failures seconds, at most `cap`; and the wait for a token.
 

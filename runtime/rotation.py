@@ -15,7 +15,6 @@ Secret goes through the same steps.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import Enum
 
@@ -67,8 +66,7 @@ class Step(Enum):
     RETIRE = "retire"
 
 
-@dataclass(frozen=True, slots=True)
-class RotationTimes:
+class RotationTimes(msgspec.Struct, frozen=True):
     """How long the steps of a rotation last."""
 
     settle: timedelta = timedelta(minutes=1)

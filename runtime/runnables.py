@@ -11,8 +11,9 @@ import asyncio
 import logging
 import threading
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from enum import IntEnum
+
+import msgspec
 
 from runtime import metrics
 
@@ -35,8 +36,7 @@ class Stage(IntEnum):
     """While this process holds the lease, or always where there is no election."""
 
 
-@dataclass(frozen=True, slots=True)
-class Runnable:
+class Runnable(msgspec.Struct, frozen=True):
     """A part of the process."""
 
     name: str

@@ -13,10 +13,11 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 from typing import NamedTuple
+
+import msgspec
 
 from runtime.pprof import Frame, Stack
 
@@ -39,14 +40,13 @@ class Sight(NamedTuple):
     """Processor time since the last look; 0 when it waited."""
 
 
-@dataclass(slots=True)
-class Recording:
+class Recording(msgspec.Struct):
     """What was seen."""
 
     started_nanos: int
     """Unix time."""
     seconds: float = 0.0
-    sights: list[Sight] = field(default_factory=list)
+    sights: list[Sight] = msgspec.field(default_factory=list)
 
     def by_stack(self, *, is_wall: bool) -> dict[Stack, tuple[int, int]]:
         """Looks and nanoseconds for each stack: of processor time, or of elapsed time with those that waited."""

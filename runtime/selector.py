@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
 
 from runtime import integers
 
@@ -25,8 +26,7 @@ _SUBDOMAIN = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9
 _TOKEN = re.compile(r"\s*(?:(==|!=|[=!<>(),])|([^\s=!<>(),]+))")
 
 
-@dataclass(frozen=True, slots=True)
-class InvalidSelector:
+class InvalidSelector(msgspec.Struct, frozen=True):
     """Why a selector can't be used. It selects nothing."""
 
     message: str
@@ -55,8 +55,7 @@ class LabelSelector(Protocol):
     def match_expressions(self) -> Sequence[LabelSelectorRequirement]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Requirement:
+class Requirement(msgspec.Struct, frozen=True):
     """One condition on one label. `operator` is one of In, NotIn, Exists, DoesNotExist, Gt, Lt."""
 
     key: str

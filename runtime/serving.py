@@ -19,11 +19,12 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl, unquote
+
+import msgspec
 
 from runtime.http1 import CONTINUE, HttpRequest, HttpResponse, RequestReader, encode_response, http_date
 from runtime.http1_framing import HttpError
@@ -55,28 +56,26 @@ class BindError(Exception):
     """An address can't be listened on. The text names it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(msgspec.Struct, frozen=True):
     """One request."""
 
     method: str
     path: str
-    parts: Mapping[str, str] = field(default_factory=dict)
+    parts: Mapping[str, str] = msgspec.field(default_factory=dict)
     """What the `{name}` parts of the route matched."""
-    query: Mapping[str, str] = field(default_factory=dict)
-    headers: Mapping[str, str] = field(default_factory=dict)
+    query: Mapping[str, str] = msgspec.field(default_factory=dict)
+    headers: Mapping[str, str] = msgspec.field(default_factory=dict)
     """Names in lower case."""
     body: bytes = b""
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(msgspec.Struct, frozen=True):
     """One answer."""
 
     body: str | bytes = ""
     status: int = 200
     content_type: str = "text/plain; charset=utf-8"
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = msgspec.field(default_factory=dict)
 
 
 Handler = Callable[[Call], Reply | Awaitable[Reply]]

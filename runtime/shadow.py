@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Union, get_args, get_origin
 
 import msgspec
@@ -25,8 +24,7 @@ _NEVER = "(dropped) "
 """Begins the JSON name of a dropped field: no object has such a key, so its value is skipped and the default stays."""
 
 
-@dataclass(frozen=True, slots=True)
-class Recall:
+class Recall(msgspec.Struct, frozen=True):
     """
     A part's function that remembers, since most texts come again.
 
@@ -42,13 +40,12 @@ class Recall:
         return self.find(hash(self.salt + raw), raw)
 
 
-@dataclass(slots=True)
-class Node:
+class Node(msgspec.Struct):
     """What shall happen to one field: cut it out as raw text, leave it out, or go down into it."""
 
     is_cut: bool = False
     is_dropped: bool = False
-    children: dict[str, Node] = field(default_factory=dict)
+    children: dict[str, Node] = msgspec.field(default_factory=dict)
 
 
 def tree_of(cut: Iterable[str], drop: Iterable[str]) -> Node:
@@ -67,8 +64,7 @@ def _descend(node: Node, path: str) -> Node:
     return node
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(msgspec.Struct, frozen=True):
     """A type to decode to, and how its values become the model's; without a finisher they are already."""
 
     shadow: Any
@@ -77,8 +73,7 @@ class Plan:
     """Of a struct: what its finisher does, for the struct around it to do at once with its own."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Step:
+class _Step(msgspec.Struct, frozen=True):
     """One part to finish: the path of attributes to the struct that holds it, empty for the outermost, and its own."""
 
     owner: str
@@ -87,8 +82,7 @@ class _Step:
     is_raw: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Steps:
+class _Steps(msgspec.Struct, frozen=True):
     """The parts inside a struct and the structs that are always there, itself first: (path, shadow, model)."""
 
     parts: list[_Step]
@@ -172,8 +166,7 @@ def _plan_struct(model: type[msgspec.Struct], node: Node, cutter: Cutter, path: 
     return Plan(shadow, _finisher(steps), steps)
 
 
-@dataclass(frozen=True, slots=True)
-class _Field:
+class _Field(msgspec.Struct, frozen=True):
     """What becomes of one field in the shadow."""
 
     info: FieldInfo

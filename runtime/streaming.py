@@ -10,8 +10,9 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass
 from typing import cast
+
+import msgspec
 
 from runtime.errors import ConnectionFailed
 from runtime.http1_answers import AnswerReader, HttpAnswer
@@ -140,8 +141,7 @@ class StreamConnection(asyncio.BufferedProtocol):
             self._reading.set_result(None)
 
 
-@dataclass(frozen=True, slots=True)
-class OpenStream:
+class OpenStream(msgspec.Struct, frozen=True):
     """A stream as the transport hands it on."""
 
     read: Callable[[], Awaitable[bytes]]

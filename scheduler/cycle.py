@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from scheduler.contract.decisions import Bind, Decision, Evict
 from scheduler.contract.points import Guarded
@@ -27,14 +28,13 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(msgspec.Struct, frozen=True):
     """What a cycle decided, and what is to be told."""
 
     decisions: tuple[Decision, ...]
     outcome: Outcome
     spans: tuple[Span, ...] = ()
-    gauges: Gauges = field(default_factory=Gauges)
+    gauges: Gauges = msgspec.field(default_factory=Gauges)
     levels: tuple[Level, ...] = ()
     """What queues hold, the binds of this cycle included."""
     last_job: str = ""

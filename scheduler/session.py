@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 
 from scheduler.contract.decisions import Decision, OpenGate
@@ -42,22 +42,20 @@ if TYPE_CHECKING:
     from scheduler.state.task import Task
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(msgspec.Struct, frozen=True):
     """Why a job is not let into its queue: the text of an event, and the cause as its condition has it."""
 
     event: str
     message: str
 
 
-@dataclass(slots=True)
-class _Sleepers:
+class _Sleepers(msgspec.Struct):
     """Jobs that the session passes over, and what it has to do with them nevertheless."""
 
     asleep: frozenset[str] = frozenset()
     """Those that sleep, those too that fell asleep after a visit in this session."""
-    visited: set[str] = field(default_factory=set)
-    stirred: set[str] = field(default_factory=set)
+    visited: set[str] = msgspec.field(default_factory=set)
+    stirred: set[str] = msgspec.field(default_factory=set)
     """Of whose pods another action found out something."""
 
 

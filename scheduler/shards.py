@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from scheduler.contract.effects import Code, Effect, Filter, Refusal, Verdicts
@@ -49,8 +49,7 @@ def mode_of(text: str) -> Mode:
         return Mode.NONE
 
 
-@dataclass(frozen=True, slots=True)
-class ShardStatus:
+class ShardStatus(msgspec.Struct, frozen=True):
     """What the status of the own NodeShard is to say."""
 
     in_use: frozenset[str]

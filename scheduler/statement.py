@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from scheduler.contract.decisions import Bind, Evict
 from scheduler.state import moves
@@ -24,8 +25,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Placement:
+class Placement(msgspec.Struct, frozen=True):
     """Siblings put on nodes, as Allocated or Pipelined."""
 
     tasks: tuple[Task, ...]
@@ -35,8 +35,7 @@ class Placement:
     """Whether the room comes from an eviction, so that the node may be nominated."""
 
 
-@dataclass(frozen=True, slots=True)
-class Eviction:
+class Eviction(msgspec.Struct, frozen=True):
     """A running task made to leave. `before` is the status that it had."""
 
     task: Task

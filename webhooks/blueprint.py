@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from typing import Any, Protocol
+
+import msgspec
 
 from generated.webhooks.base import Defaulting, Validating
 from runtime.rbac import Rule
@@ -29,15 +30,14 @@ class EventSink(Protocol):
 Work = Callable[[], Awaitable[None]]
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(msgspec.Struct, frozen=True):
     """What webhook classes are made from: one of each a process. `clock` gives unix seconds."""
 
     readers: Readers
-    options: Options = field(default_factory=Options)
+    options: Options = msgspec.field(default_factory=Options)
     clock: Callable[[], float] = time.time
     events: EventSink | None = None
-    beside: dict[str, Work] = field(default_factory=dict)
+    beside: dict[str, Work] = msgspec.field(default_factory=dict)
     """What runs as long as the process does, by name."""
 
     def run_beside(self, name: str, work: Work) -> None:

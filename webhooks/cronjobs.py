@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Iterator
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import ClassVar, Final
+
+from msgspec.structs import replace
 
 from api import cron, jobs
 from generated.batch.v1alpha1 import CronJob, CronJobSpec

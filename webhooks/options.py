@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from dataclasses import dataclass, field
 from pathlib import Path
+
+import msgspec
 
 from api import names
 from runtime.features import VOLCANO, FeatureGates
@@ -23,8 +24,7 @@ def feature_gates() -> FeatureGates:
     return FeatureGates((*VOLCANO, *honoured), tolerated=TOLERATED | {gate.name for gate in HONOURED})
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(msgspec.Struct, frozen=True):
     """What the handlers themselves read."""
 
     scheduler_names: tuple[str, ...] = (names.DEFAULT_SCHEDULER_NAME,)
@@ -43,11 +43,10 @@ class Options:
     """Whether the flows of a JobFlow that has started may not change."""
     allows_template_updates: bool = False
     """Whether the pods of a job that has none yet may be changed."""
-    gates: FeatureGates = field(default_factory=feature_gates)
+    gates: FeatureGates = msgspec.field(default_factory=feature_gates)
 
 
-@dataclass(frozen=True, slots=True)
-class Service:
+class Service(msgspec.Struct, frozen=True):
     """How the process is reached, and how it proves who it is."""
 
     host: str = ""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from api.owners import controller_of, is_of_kind
 from controllers.freshest import Freshest
@@ -30,8 +31,7 @@ def _by_cron_job(job: Job) -> Iterator[str]:
 JOB_INDEXERS: Final[Mapping[str, Indexer[Job]]] = {_BY_CRON_JOB: _by_cron_job}
 
 
-@dataclass(frozen=True, slots=True)
-class Reader:
+class Reader(msgspec.Struct, frozen=True):
     """What the caches know."""
 
     cron_jobs: Lister[CronJob]

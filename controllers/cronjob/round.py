@@ -7,9 +7,10 @@ The steps of a look change the draft; it is written once at the end, also when a
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Self
+
+import msgspec
 
 from controllers.cronjob.history import is_finished
 from controllers.cronjob.runs import reference
@@ -19,14 +20,13 @@ from runtime import timestamps
 from runtime.timestamps import parse_nanoseconds
 
 
-@dataclass(slots=True)
-class Round:
+class Round(msgspec.Struct):
     """The CronJob and its own jobs, as they were when the look began, and the draft of the status."""
 
     cron_job: CronJob
     jobs: dict[str, Job]
     """By UID."""
-    active: list[ObjectReference] = field(default_factory=list)
+    active: list[ObjectReference] = msgspec.field(default_factory=list)
     last_schedule_time: str | None = None
     last_successful_time: str | None = None
 

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from enum import Enum
 from pathlib import Path
 from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo
+
+import msgspec
 
 from api import cron
 from api.cron import CronError, IntervalSchedule, Schedule
@@ -37,8 +38,7 @@ class NeverDueError(CronError):
     """A schedule has no times that could be counted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Timetable:
+class Timetable(msgspec.Struct, frozen=True):
     """A schedule, and the zone that counts where it names none."""
 
     schedule: Schedule

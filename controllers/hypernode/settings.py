@@ -7,7 +7,6 @@ Each source is read by itself, so that a mistake in one doesn't stop the others.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 import msgspec
@@ -29,8 +28,7 @@ class SettingsError(Exception):
     """The configuration as a whole can't be used. Says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(msgspec.Struct, frozen=True):
     """One enabled source."""
 
     name: str
@@ -38,15 +36,14 @@ class Source:
     """Seconds between two looks."""
     secret: Key | None = None
     """Where the credentials are; without namespace in that of the configuration."""
-    config: Mapping[str, Any] = field(default_factory=dict)
+    config: Mapping[str, Any] = msgspec.field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(msgspec.Struct, frozen=True):
     """The enabled sources by name, and why others can't be used."""
 
-    sources: Mapping[str, Source] = field(default_factory=dict)
-    problems: Mapping[str, str] = field(default_factory=dict)
+    sources: Mapping[str, Source] = msgspec.field(default_factory=dict)
+    problems: Mapping[str, str] = msgspec.field(default_factory=dict)
     """By name of the source; of one without a readable name by its place."""
 
 

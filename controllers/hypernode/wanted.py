@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -13,8 +12,7 @@ from generated.meta.v1 import ObjectMeta
 from generated.topology.v1alpha1 import ExactMatch, HyperNode, HyperNodeSpec, MemberSelector, MemberSpec
 
 
-@dataclass(frozen=True, slots=True)
-class Changes:
+class Changes(msgspec.Struct, frozen=True):
     """What differs. Empty when all is as wanted."""
 
     create: tuple[HyperNode, ...] = ()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Final
+
+import msgspec
 
 from api import names
 from generated.batch.v1alpha1 import TaskState
@@ -18,12 +19,11 @@ UNKNOWN: Final = "Unknown"
 _PHASES: Final = frozenset((PENDING, RUNNING, SUCCEEDED, FAILED))
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
+class Counts(msgspec.Struct, frozen=True):
     """Pods by phase, over all tasks and in each; those that are being deleted count only as `terminating`."""
 
-    by_phase: Mapping[str, int] = field(default_factory=dict)
-    by_task: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    by_phase: Mapping[str, int] = msgspec.field(default_factory=dict)
+    by_task: Mapping[str, Mapping[str, int]] = msgspec.field(default_factory=dict)
     terminating: int = 0
 
     @property

@@ -8,9 +8,9 @@ again. Deterministic names make repeats harmless.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 
+import msgspec
 from msgspec.structs import replace
 
 from api import names
@@ -30,8 +30,7 @@ ACTIVE = frozenset((JobPhase.PENDING, JobPhase.RUNNING, JobPhase.RESTARTING))
 """Phases in which a kill begins something new, whether or not there are pods."""
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(msgspec.Struct, frozen=True):
     """Writes in their order: create, mark, delete, the status, then the pod group."""
 
     status: JobStatus

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Final
+
+import msgspec
 
 from api import names
 from api.jobs import queue_of
@@ -44,8 +45,7 @@ BY_JOB: Final = "job"
 POD_INDEXERS: Final[Mapping[str, Indexer[Pod]]] = {BY_JOB: _by_job}
 
 
-@dataclass(frozen=True, slots=True)
-class Listers:
+class Listers(msgspec.Struct, frozen=True):
     """The caches that jobs are decided from. Without priority classes every task counts the same."""
 
     jobs: JobLister
@@ -56,13 +56,12 @@ class Listers:
     priorities: PriorityClassLister | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Reader:
+class Reader(msgspec.Struct, frozen=True):
     """Builds a job's world."""
 
     listers: Listers
     recent: Recent
-    fresh: Freshest[Job] = field(default_factory=Freshest)
+    fresh: Freshest[Job] = msgspec.field(default_factory=Freshest)
 
     def job(self, key: Key) -> Job | None:
         """The job as of its last write."""

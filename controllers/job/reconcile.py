@@ -10,9 +10,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
+
+import msgspec
 
 from api import names
 from api.jobs import INTERNAL_ACTIONS
@@ -44,8 +45,7 @@ Work = Key | Order
 NORMAL_RETRIES: Final = 15
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
+class Parts(msgspec.Struct, frozen=True):
     """What a reconciler is made of. `clock` gives unix seconds; `max_retries` below zero is no limit."""
 
     clients: Clientset

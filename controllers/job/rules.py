@@ -7,8 +7,9 @@ Each is a function of the facts; None means that the phase stays.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from api import names
 from api.jobs import task_min_available, total_replicas
@@ -29,8 +30,7 @@ _REASONS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(msgspec.Struct, frozen=True):
     """What a rule may look at."""
 
     spec: JobSpec
@@ -51,8 +51,7 @@ class Facts:
         return names.DEFAULT_MAX_RETRY if given is None else given
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(msgspec.Struct, frozen=True):
     """A new phase and why. An empty reason keeps the reason and the message that the status has."""
 
     phase: str

@@ -9,9 +9,9 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime
 
+import msgspec
 from msgspec.structs import replace
 
 from api import names
@@ -36,8 +36,7 @@ from runtime.quantity import QuantityError
 Reason = names.JobReason
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(msgspec.Struct, frozen=True):
     """The job after its preparation, and after how many seconds one that waits is looked at again; 0 waits for nothing."""
 
     job: Job

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+import msgspec
 
 from api import names
 from api.jobs import task_name
@@ -15,12 +16,11 @@ from generated.scheduling.v1beta1 import PodGroup, PodGroupPhase, Queue
 _NOT_ADMITTED = frozenset(("", PodGroupPhase.PENDING))
 
 
-@dataclass(frozen=True, slots=True)
-class World:
+class World(msgspec.Struct, frozen=True):
     """A job and what belongs to it."""
 
     job: Job
-    pods: Mapping[str, Pod] = field(default_factory=dict)
+    pods: Mapping[str, Pod] = msgspec.field(default_factory=dict)
     """By name, those that this very job controls; pods of an earlier job of its name are not among them."""
     deleted: frozenset[str] = frozenset()
     """UIDs of pods whose deletion was asked for, whether or not that shows yet."""
@@ -29,7 +29,7 @@ class World:
     group: PodGroup | None = None
     """Its pod group; one that is being deleted doesn't count."""
     queue: Queue | None = None
-    priorities: Mapping[str, int] = field(default_factory=dict)
+    priorities: Mapping[str, int] = msgspec.field(default_factory=dict)
     """Values of priority classes."""
     claims: frozenset[str] = frozenset()
     """Those of the claims that the job names which exist."""
@@ -51,8 +51,7 @@ class World:
         return [pod for pod in self.pods.values() if task_of(pod) == task]
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(msgspec.Struct, frozen=True):
     """Where a pod of the job belongs: task by number and name, and its ordinal there."""
 
     task: int

@@ -14,8 +14,9 @@ Where a flow stands, from where its jobs stand (controllers.md 7): a table and a
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from generated.batch.v1alpha1 import Job, JobPhase
 from generated.flow.v1alpha1 import FlowPhase
@@ -33,8 +34,7 @@ _IN_NO_LIST: Final = frozenset((JobPhase.COMPLETING, JobPhase.TERMINATING))
 KNOWN: Final = frozenset(("", *FlowPhase.VALUES))
 
 
-@dataclass(frozen=True, slots=True)
-class Census:
+class Census(msgspec.Struct, frozen=True):
     """Names of a flow's jobs by where they stand, in the order of their names."""
 
     by_list: Mapping[str, tuple[str, ...]]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from api.owners import controller_of, is_controlled_by, is_of_kind
 from controllers.freshest import Freshest
@@ -42,8 +43,7 @@ JOB_INDEXERS: Final[Mapping[str, Indexer[Job]]] = {_BY_FLOW: _by_flow}
 FLOW_INDEXERS: Final[Mapping[str, Indexer[JobFlow]]] = {_BY_TEMPLATE: _by_template}
 
 
-@dataclass(frozen=True, slots=True)
-class Reader:
+class Reader(msgspec.Struct, frozen=True):
     """What the caches know, with the flows' last written states."""
 
     flows: Lister[JobFlow]

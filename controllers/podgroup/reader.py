@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from api import names
 from api.owners import controller_of, is_controlled_by
@@ -42,8 +43,7 @@ def _by_group(pod: Pod) -> Iterator[str]:
 INDEXERS: Final[Mapping[str, Indexer[Pod]]] = {_BY_CONTROLLER: _by_controller, _BY_GROUP: _by_group}
 
 
-@dataclass(frozen=True, slots=True)
-class Reader:
+class Reader(msgspec.Struct, frozen=True):
     """What the caches know. `workloads` are listers by kind, `schedulers` the names of ours."""
 
     pods: Lister[Pod]

@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
@@ -34,16 +33,14 @@ class SettingsError(Exception):
     """The configuration can't be used. Says where and why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scheduler:
+class Scheduler(msgspec.Struct, frozen=True):
     """A scheduler that gets a shard, which is called like it."""
 
     name: str
     policies: tuple[Policy, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(msgspec.Struct, frozen=True):
     """A configuration that can be used."""
 
     schedulers: tuple[Scheduler, ...]

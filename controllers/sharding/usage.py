@@ -7,8 +7,9 @@ Sums are kept for each node and made anew only for those whose pods or capacity 
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from api import names
 from api.resources import pod_requests
@@ -28,8 +29,7 @@ _MEMORY: Final = "memory"
 _OVER: Final = frozenset(("Succeeded", "Failed"))
 
 
-@dataclass(frozen=True, slots=True)
-class Load:
+class Load(msgspec.Struct, frozen=True):
     """Requested shares, 0 to 1."""
 
     cpu: float

@@ -10,9 +10,10 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
+
+from msgspec.structs import replace
 
 from api import names
 from scheduler.agentscheduler import metrics

@@ -10,10 +10,11 @@ from __future__ import annotations
 import heapq
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
 from itertools import count
 from typing import NamedTuple
+
+import msgspec
 
 log = logging.getLogger(__name__)
 
@@ -48,8 +49,7 @@ class Standing(NamedTuple):
     watches_pods: bool = False
 
 
-@dataclass(slots=True, eq=False)
-class _Entry:
+class _Entry(msgspec.Struct, eq=False):
     uid: str
     standing: Standing
     since: float

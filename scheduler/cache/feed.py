@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from api.poddecoding import pod_decoder
 from generated.apps.v1 import REPLICA_SETS, STATEFUL_SETS
@@ -63,8 +64,7 @@ RESOURCES: tuple[Resource[Any], ...] = (
 """What can be watched. What is watched are those of them whose kinds the state is made of."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Handler:
+class _Handler(msgspec.Struct, frozen=True):
     kind: str
     push: Callable[[tuple[str, Any, Any]], None]
 

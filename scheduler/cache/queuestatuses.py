@@ -8,9 +8,9 @@ meanwhile the newest one waits.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from api.resources import from_numbers, is_same, raw
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 Allocated = Mapping[str, str | int | float]
 
 
-@dataclass(slots=True)
-class _Told:
+class _Told(msgspec.Struct):
     allocated: Allocated
     """What the server has, as far as is known here."""
     at: float = float("-inf")

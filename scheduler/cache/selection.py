@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from zlib import crc32
+
+import msgspec
 
 from api.names import SchedulerEnv
 from runtime.errors import ConfigError
@@ -42,8 +43,7 @@ class Ring:
         return self._members[bisect_right(self._hashes, crc32(key.encode())) % len(self._members)]
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
+class Share(msgspec.Struct, frozen=True):
     """The part of the cluster that one replica looks after."""
 
     ring: Ring
@@ -86,8 +86,7 @@ def selector_of(entries: Iterable[str]) -> frozenset[tuple[str, str]]:
     return frozenset(found)
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(msgspec.Struct, frozen=True):
     """What enters the scheduler's state."""
 
     node_labels: frozenset[tuple[str, str]] = frozenset()

@@ -14,6 +14,8 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from scheduler.reporting.messages import PATIENCE, gist
 from scheduler.reporting.outcome import GANG_READY
 
@@ -59,14 +61,12 @@ class GroupStatus:
         return self.phase, self.running, self.succeeded, self.failed, self.condition, self.reason, gist(self.message)
 
 
-@dataclass(slots=True)
-class _Told:
+class _Told(msgspec.Struct):
     status: GroupStatus
     at: float
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
+class Offer(msgspec.Struct, frozen=True):
     """What becomes of a status that was offered."""
 
     is_news: bool = False

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 if TYPE_CHECKING:
     from scheduler.state.job import Job
@@ -28,8 +29,7 @@ class Kind(Enum):
     SHUFFLE = "shuffle"
 
 
-@dataclass(frozen=True, slots=True)
-class EvictionContext:
+class EvictionContext(msgspec.Struct, frozen=True):
     """For whom bundles of a gang action are judged: its kind, the job in need, and the hypernode to be cleared."""
 
     kind: Kind
@@ -38,8 +38,7 @@ class EvictionContext:
     task: Task | None = None
 
 
-@dataclass(slots=True)
-class Simulation:
+class Simulation(msgspec.Struct):
     """
     One trial of evictions on one node, as the `simulate_*` functions share it.
 
@@ -48,4 +47,4 @@ class Simulation:
     """
 
     task: Task
-    state: dict[str, Any] = field(default_factory=dict)
+    state: dict[str, Any] = msgspec.field(default_factory=dict)

@@ -9,10 +9,10 @@ and each node anew.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import TYPE_CHECKING, Protocol
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -65,16 +65,14 @@ class Effect(IntEnum):
     """Every node."""
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(msgspec.Struct, frozen=True):
     """Why a filter turns a node down. The reason is text that users and autoscalers read."""
 
     code: Code
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Filter:
+class Filter(msgspec.Struct, frozen=True, kw_only=True):
     """
     A test of nodes for a task.
 
@@ -109,8 +107,7 @@ class Normaliser(Protocol):
         """The normalised scores."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Score:
+class Score(msgspec.Struct, frozen=True, kw_only=True):
     """
     A rating of nodes for a task; higher is better.
 
@@ -141,8 +138,7 @@ class Score:
         return self.normaliser.scale(raw, self.normaliser.bounds(raw))
 
 
-@dataclass(frozen=True, slots=True)
-class DefaultNormaliser:
+class DefaultNormaliser(msgspec.Struct, frozen=True):
     """Kubernetes' usual one: 100 * s / max in whole numbers, then 100 - s if reversed (plugins.md 18)."""
 
     reverse: bool = False
@@ -160,12 +156,11 @@ class DefaultNormaliser:
         return 100.0 - scaled if self.reverse else scaled
 
 
-@dataclass(slots=True)
-class PerNode:
+class PerNode(msgspec.Struct):
     """Adapts a plain predicate of (task, node) to a filter's array form, keeping each reason that it gives."""
 
     function: Callable[..., Refusal | str | None]
-    refusals: list[Refusal] = field(default_factory=list)
+    refusals: list[Refusal] = msgspec.field(default_factory=list)
 
     def __call__(self, task: Task, view: View) -> Verdicts:
         """Ask for each node in turn."""

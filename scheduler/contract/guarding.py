@@ -10,10 +10,11 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
+from msgspec.structs import replace
 
 from scheduler.contract.effects import Code, Filter, Refusal, Score, Verdicts
 from scheduler.contract.points import MAX_FAILURES

@@ -8,8 +8,9 @@ taking back something that a handler never counted must be harmless.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from scheduler.contract.points import Guarded
 
@@ -21,8 +22,7 @@ Allocate = Callable[[Sequence["Task"], Sequence["Node"]], "str | None"]
 Deallocate = Callable[[Sequence["Task"]], None]
 
 
-@dataclass(frozen=True, slots=True)
-class _Handler:
+class _Handler(msgspec.Struct, frozen=True):
     allocate: Guarded | None
     deallocate: Guarded | None
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 
 from scheduler.state.dimensions import Floats
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from scheduler.state.task import Task
 
 
-@dataclass(frozen=True, slots=True)
-class PerNodeScore:
+class PerNodeScore(msgspec.Struct, frozen=True):
     """A function of (task, node)."""
 
     function: Callable[..., Any]
@@ -26,8 +25,7 @@ class PerNodeScore:
         return np.fromiter((self.function(task, node) for node in view.nodes), dtype=np.float64, count=len(view))
 
 
-@dataclass(frozen=True, slots=True)
-class PerNodeBatch:
+class PerNodeBatch(msgspec.Struct, frozen=True):
     """A function of (task, nodes) that answers by name; a node that it leaves out gets 0."""
 
     function: Callable[..., Any]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from scheduler.evicting.nominations import Nomination
 from scheduler.state.cluster import Cluster
@@ -14,31 +15,28 @@ if TYPE_CHECKING:
     from scheduler.memory import Memory
 
 
-@dataclass(slots=True)
-class Writing:
+class Writing(msgspec.Struct):
     """What the parts of one dump share while it is taken."""
 
     cluster: Cluster
     memory: Memory
-    shapes: dict[int, int] = field(default_factory=dict)
+    shapes: dict[int, int] = msgspec.field(default_factory=dict)
     """Number of a shape by its identity."""
 
 
-@dataclass(slots=True)
-class Reading:
+class Reading(msgspec.Struct):
     """What the parts of one dump share while it is put back."""
 
-    cluster: Cluster = field(default_factory=Cluster)
-    shapes: list[Shape] = field(default_factory=list)
-    nominations: list[Nomination] = field(default_factory=list)
+    cluster: Cluster = msgspec.field(default_factory=Cluster)
+    shapes: list[Shape] = msgspec.field(default_factory=list)
+    nominations: list[Nomination] = msgspec.field(default_factory=list)
 
     def remember(self, memory: Memory) -> None:
         """Put back what outlives sessions beside the cluster, into the memory that was made for it."""
         memory.nominations.by_task.update({nomination.uid: nomination for nomination in self.nominations})
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(msgspec.Struct, frozen=True):
     """
     One part of the state. `record` is the msgspec type of what `take` gives and `put` is given.
 

@@ -8,10 +8,10 @@ and is taken last (scheduler.md 11.6).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import cmp_to_key
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from scheduler.state.dimensions import MIN_RESOURCE, Floats
@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 CompareJobs = Callable[["Job", "Job"], int]
 
 
-@dataclass(frozen=True, slots=True)
-class Bundle:
+class Bundle(msgspec.Struct, frozen=True):
     """
     Tasks of one job that leave together, `is_safe` when the job stays whole without them.
 

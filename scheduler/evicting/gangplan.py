@@ -8,9 +8,10 @@ every filter allows in the state after them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import takewhile
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from scheduler.contract.contexts import Kind, Purpose
 from scheduler.placing.placement import choose
@@ -29,16 +30,14 @@ if TYPE_CHECKING:
     from scheduler.topology.domain import Domain
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(msgspec.Struct, frozen=True):
     """The tasks of one sub-job that are to be placed, first one first."""
 
     sub_job: SubJob
     tasks: tuple[Task, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class GangPlan:
+class GangPlan(msgspec.Struct, frozen=True):
     """Operations that can be applied again. `places` are the hypernodes of the sub-jobs placed, by id."""
 
     operations: tuple[Operation, ...]

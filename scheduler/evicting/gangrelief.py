@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Container, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from api import names
@@ -38,8 +38,7 @@ MAX_DOMAINS = 8
 _TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
+class Rules(msgspec.Struct, frozen=True):
     """
     What tells the two actions apart.
 

@@ -12,8 +12,10 @@ import copy
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace
 
 from generated.scheduling.v1beta1 import PodGroup
 from scheduler.state.cluster import coefficients
@@ -36,8 +38,7 @@ PATIENCE = 60.0
 """Seconds for which room that is free is kept for a job that is never in turn."""
 
 
-@dataclass(frozen=True, slots=True)
-class Nomination:
+class Nomination(msgspec.Struct, frozen=True):
     """
     A place on `node` for a task. `victims` are the pods evicted for its job, key by uid, by action `reason`.
 
@@ -54,8 +55,7 @@ class Nomination:
     since: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Lapse:
+class Lapse(msgspec.Struct, frozen=True):
     """Evictions whose beneficiary got nothing of them: which pods of a job, and why."""
 
     job: str

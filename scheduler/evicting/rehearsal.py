@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from scheduler.contract.contexts import Simulation
 from scheduler.evicting.victims import Clearing
@@ -30,16 +31,14 @@ _OFFSET = 2**31
 """Added to each priority in a sum, so that more victims weigh more even where priorities are negative."""
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(msgspec.Struct, frozen=True):
     """A node, and who has to leave it, first to go first."""
 
     node: Node
     victims: tuple[Task, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Rehearsal:
+class Rehearsal(msgspec.Struct, frozen=True):
     """How many nodes are examined: a share in percent between two bounds. Without workers none is."""
 
     workers: int = 16
@@ -87,7 +86,6 @@ def _candidates(relief: Relief, need: Need, nodes: Sequence[Node], pool: Pool) -
             yield Found(node, tuple(gone))
 
 
-@dataclass(slots=True)
 class Trial(Clearing):
     """A clearing in which the plugins' simulations take part; one that fails makes the node no candidate."""
 

@@ -8,9 +8,10 @@ lets go of those that matter least (scheduler.md 7.3).
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cmp_to_key
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from scheduler.contract.points import Point
 from scheduler.fairness.ordering import Ranking, by_key
@@ -26,8 +27,7 @@ if TYPE_CHECKING:
     from scheduler.statement import Statement
 
 
-@dataclass(frozen=True, slots=True)
-class Pool:
+class Pool(msgspec.Struct, frozen=True):
     """The jobs whose tasks an action may take for a beneficiary: `jobs` by id, without the one of id `without`."""
 
     jobs: Mapping[str, Job]
@@ -98,8 +98,7 @@ def _none(_: object) -> int:
     return 0
 
 
-@dataclass(slots=True)
-class Clearing:
+class Clearing(msgspec.Struct):
     """
     Evictions from one node for one task.
 

@@ -11,8 +11,9 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from scheduler.explain.explain import explain
 from scheduler.explain.opening import opened
@@ -42,10 +43,9 @@ class NoAnswer(Exception):  # noqa: N818  # named for what happened
         self.is_unknown = is_unknown
 
 
-@dataclass(slots=True)
-class _Question:
+class _Question(msgspec.Struct):
     job: str
-    done: threading.Event = field(default_factory=threading.Event)
+    done: threading.Event = msgspec.field(default_factory=threading.Event)
     answer: Explanation | None = None
     problem: NoAnswer | None = None
     is_dropped: bool = False

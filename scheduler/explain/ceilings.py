@@ -7,9 +7,9 @@ Such a request is not told to wait for others to end, but what would have to be 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from scheduler.explain import wording
@@ -31,8 +31,7 @@ _ABOVE_ALL = 16
 """Queues are looked at so far up: deep enough for any tree, and a circle ends there."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Ceiling:
+class _Ceiling(msgspec.Struct, frozen=True):
     """A limit that stands however empty the cluster is. `limit` is `(dims,)`."""
 
     holder: str

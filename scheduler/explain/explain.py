@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from scheduler.explain import obstacles, wording
 from scheduler.explain.ceilings import MINIMUM_ASKS, pods_beyond
@@ -55,15 +56,14 @@ def _no_time() -> float:
     return 0.0
 
 
-@dataclass(slots=True)
-class _Findings:
+class _Findings(msgspec.Struct):
     """What is found on the way, each cause with what would end it."""
 
-    causes: list[Cause] = field(default_factory=list)
-    needs: list[str] = field(default_factory=list)
-    waiting: list[Waiting] = field(default_factory=list)
+    causes: list[Cause] = msgspec.field(default_factory=list)
+    needs: list[str] = msgspec.field(default_factory=list)
+    waiting: list[Waiting] = msgspec.field(default_factory=list)
     stopwatch: Callable[[], float] = _no_time
-    asked: list[Took] = field(default_factory=list)
+    asked: list[Took] = msgspec.field(default_factory=list)
     never: str = ""
     """Why the queue can't ever hold the pods that the job needs; empty where it can."""
     starts: bool = False

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from scheduler.placing.fiterrors import FitErrors, everywhere
 from scheduler.placing.placement import choose
@@ -24,8 +25,7 @@ if TYPE_CHECKING:
     from scheduler.statement import Statement
 
 
-@dataclass(frozen=True, slots=True)
-class Trial:
+class Trial(msgspec.Struct, frozen=True):
     """What came of it. `placed` are uids; `errors` say why others found no node, as a cycle would."""
 
     placed: frozenset[str]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from scheduler.state.queue import ROOT
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from scheduler.state.queue import Queue
 
 
-@dataclass(frozen=True, slots=True)
-class Level:
+class Level(msgspec.Struct, frozen=True):
     """One queue. `row` is `(dims,) float64`, what its and its descendants' jobs hold; `names` are the dimensions."""
 
     queue: Queue

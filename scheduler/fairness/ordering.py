@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import cmp_to_key
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import msgspec
 
 if TYPE_CHECKING:
     from scheduler.state.dimensions import Floats
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Order(Generic[T]):
+class Order(msgspec.Struct, Generic[T], frozen=True):
     """
     A plugin's order: `compare(a, b)` is negative when `a` comes first; `key` says the same as a sortable value.
 

@@ -10,8 +10,9 @@ differs in numbers alone may wait for half a minute.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from scheduler.placing.dormant import restless
 from scheduler.placing.waiting import Waiting
@@ -22,14 +23,13 @@ if TYPE_CHECKING:
     from scheduler.state.job import Job
 
 
-@dataclass(slots=True)
-class _Group:
+class _Group(msgspec.Struct):
     """Jobs that get one answer."""
 
     told: Refusal
     since: float
     """When they were told so, in unix seconds."""
-    jobs: dict[str, None] = field(default_factory=dict)
+    jobs: dict[str, None] = msgspec.field(default_factory=dict)
     """Their ids, in the order in which they were refused."""
 
 

@@ -9,9 +9,9 @@ what is requested, `pods` left out.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from scheduler.state.dimensions import MIN_RESOURCE, PODS, Dimensions, Floats, Mask
@@ -24,8 +24,7 @@ _GRID = 1024.0
 """Parts are multiples of 1 / this of a unit; a power of two, so that whole units stay whole."""
 
 
-@dataclass(frozen=True, slots=True)
-class QueueFigures:
+class QueueFigures(msgspec.Struct, frozen=True):
     """A queue's standing in a session, for metrics and explain: `(dims,)` rows; None where the plugin has no such figure."""
 
     allocated: Floats

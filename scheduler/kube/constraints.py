@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from api import names
@@ -29,8 +29,7 @@ _DEFAULTS = ((names.HOSTNAME_LABEL, 3), (names.ZONE_LABEL, 5))
 """The system's own constraints: label and skew, for pods of a Service or a workload without constraints."""
 
 
-@dataclass(frozen=True, slots=True)
-class Constraint:
+class Constraint(msgspec.Struct, frozen=True):
     """
     One constraint of one kind of pod.
 

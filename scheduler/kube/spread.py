@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from api import names
@@ -36,8 +36,7 @@ _SKEWED, _NO_LABEL = 1, 2
 # The filter.
 
 
-@dataclass(frozen=True, slots=True)
-class _Level:
+class _Level(msgspec.Struct, frozen=True):
     """How a hard constraint stands: pods by value, the values that count, what the emptiest has."""
 
     counted: Mask

@@ -14,8 +14,9 @@ the course of one, until pods have left, doesn't count there.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from scheduler.contract.points import Point
 from scheduler.gates import asks_for_admission
@@ -39,8 +40,7 @@ Errors = dict[str, FitErrors]
 """Why pods of a job found no node, by uid."""
 
 
-@dataclass(slots=True)
-class _Wait:
+class _Wait(msgspec.Struct):
     template: Template
     task: Task
     """One that waits for it: what the queue says of it, it says of all."""
@@ -50,15 +50,14 @@ class _Wait:
     """Whether the queue is what it waits for; what nodes say doesn't matter then."""
 
 
-@dataclass(slots=True)
-class _Group:
+class _Group(msgspec.Struct):
     """Jobs of one queue that wait for the same templates and were told the same."""
 
     queue: str
     waits: tuple[_Wait, ...]
     since: float
     """When they were told so, in unix seconds."""
-    jobs: dict[str, Errors] = field(default_factory=dict)
+    jobs: dict[str, Errors] = msgspec.field(default_factory=dict)
 
 
 class Dormancy(Waiting[_Group]):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from scheduler.contract.effects import Filter, Verdicts
@@ -18,15 +18,14 @@ if TYPE_CHECKING:
     from scheduler.state.task import Task
 
 
-@dataclass(frozen=True, slots=True)
-class FitErrors:
+class FitErrors(msgspec.Struct, frozen=True):
     """
     What the examined nodes said, counted by reason.
 
     `nodes` is the number of nodes with an error; a node that gave two reasons counts once there, and in both.
     """
 
-    reasons: Mapping[str, int] = field(default_factory=dict)
+    reasons: Mapping[str, int] = msgspec.field(default_factory=dict)
     nodes: int = 0
     base: str = ""
     hyper_node: str = ""
@@ -73,8 +72,7 @@ def examine(
     return FitErrors(reasons, int(np.count_nonzero(refused)))
 
 
-@dataclass(frozen=True, slots=True)
-class Saying:
+class Saying(msgspec.Struct, frozen=True):
     """What some of the nodes asked said. `source` tells what said so: no node says the same twice."""
 
     source: tuple[int, int]

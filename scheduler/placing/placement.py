@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from scheduler.placing.classrun import prepare
@@ -34,8 +34,7 @@ _FULL = np.inf
 """The negated score of a node that takes no more."""
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(msgspec.Struct, frozen=True):
     """Nodes for the first tasks of a run, in the order of the tasks. Empty when no node takes the first one."""
 
     rows: Sequence[int]

@@ -6,10 +6,11 @@ The outcome of a run is that of one task after the other. What becomes of the pl
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from scheduler.placing.fiterrors import FitErrors, everywhere, examine
 from scheduler.placing.placement import NONE, choose
@@ -31,8 +32,7 @@ if TYPE_CHECKING:
     from scheduler.topology.worksheet import Worksheet
 
 
-@dataclass(frozen=True, slots=True)
-class _Refusal:
+class _Refusal(msgspec.Struct, frozen=True):
     errors: FitErrors
     is_failure: bool
     """Whether the task was tried; a task that is only passed over doesn't end its job's turn."""

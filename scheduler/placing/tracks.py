@@ -8,8 +8,9 @@ changes what is known of classes: a handful of numbers, instead of an array over
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
 
 from scheduler.state.dimensions import Floats, Mask
 
@@ -34,8 +35,7 @@ class Gate(Protocol):
         """A task went to a class."""
 
 
-@dataclass(frozen=True, slots=True)
-class Classes:
+class Classes(msgspec.Struct, frozen=True):
     """
     The classes of a run, as a rating sees them.
 
@@ -65,16 +65,14 @@ class Rating(Protocol):
         """A task went to a class."""
 
 
-@dataclass(frozen=True, slots=True)
-class Watch:
+class Watch(msgspec.Struct, frozen=True):
     """Nodes that together hold something up: once a task went to each of `holders` of them, answers change."""
 
     nodes: Mask
     holders: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FilterTrack:
+class FilterTrack(msgspec.Struct, frozen=True, kw_only=True):
     """
     A filter's verdicts in a run.
 
@@ -90,8 +88,7 @@ class FilterTrack:
     at_most: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScoreTrack:
+class ScoreTrack(msgspec.Struct, frozen=True, kw_only=True):
     """
     A score's raw values in a run. Without a rating they don't change while it lasts.
 

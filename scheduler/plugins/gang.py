@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
+
+import msgspec
 
 from scheduler.contract.arguments import Declared
 from scheduler.contract.registration import PERMIT, REJECT
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
     from scheduler.state.task import Task
 
 
-@dataclass(frozen=True, slots=True)
-class Invalid:
+class Invalid(msgspec.Struct, frozen=True):
     """Why a job may not be scheduled at all."""
 
     reason: str

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+import msgspec
 import numpy as np
 
 from scheduler.contract.arguments import Declared
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from scheduler.state.task import Task
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(msgspec.Struct, frozen=True):
     """What a queue may have in this session: `(dims,)` rows."""
 
     deserved: Floats

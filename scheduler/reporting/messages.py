@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from scheduler.state.status import ALLOCATED, Status
 
@@ -28,8 +29,7 @@ def gist(message: str) -> str:
     return _NUMBER.sub("#", message)
 
 
-@dataclass(frozen=True, slots=True)
-class TaskReason:
+class TaskReason(msgspec.Struct, frozen=True):
     """Why one task waits. `nominated` is the node that evictions make room on, empty otherwise."""
 
     reason: str

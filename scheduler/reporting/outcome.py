@@ -8,8 +8,9 @@ what they wrote before and send nothing twice.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from scheduler.evicting.nominations import Lapse
 from scheduler.reporting import messages
@@ -25,8 +26,7 @@ NOT_ENOUGH = "NotEnoughResources"
 GANG_READY = "tasks in gang are ready to be scheduled"
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
+class Condition(msgspec.Struct, frozen=True):
     """A PodGroup condition; its time is the session's."""
 
     type: str
@@ -35,8 +35,7 @@ class Condition:
     transition_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class JobOutcome:
+class JobOutcome(msgspec.Struct, frozen=True):
     """The status that a PodGroup should have, and what to say about it."""
 
     job: Job
@@ -51,8 +50,7 @@ class JobOutcome:
     """Text of the Normal event `Unschedulable`: why the job was not let into its queue."""
 
 
-@dataclass(frozen=True, slots=True)
-class TaskOutcome:
+class TaskOutcome(msgspec.Struct, frozen=True):
     """
     A pod that found no node: its `PodScheduled` condition, and the node kept for it, if any.
 
@@ -65,8 +63,7 @@ class TaskOutcome:
     nominated: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(msgspec.Struct, frozen=True):
     """Everything of one session."""
 
     jobs: tuple[JobOutcome, ...] = ()

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+
+import msgspec
 
 ON_OPEN, ON_CLOSE = "OnSessionOpen", "OnSessionClose"
 
@@ -17,8 +18,7 @@ def _no_time() -> float:
     return 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(msgspec.Struct, frozen=True):
     """One part: its kind (`action`, `plugin`, `session`), name, and what of it; in seconds."""
 
     kind: str

@@ -8,9 +8,9 @@ plugins and actions exist; the caller hands in their names.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 import yaml
 
 from runtime import errors
@@ -71,27 +71,25 @@ class ConfigError(errors.ConfigError):
     """The configuration can't be used; the message says what is wrong and where."""
 
 
-@dataclass(frozen=True, slots=True)
-class PluginOption:
+class PluginOption(msgspec.Struct, frozen=True):
     """One listing of a plugin in a tier."""
 
     name: str
-    switches: Mapping[str, bool] = field(default_factory=dict)
-    arguments: Mapping[str, Any] = field(default_factory=dict)
+    switches: Mapping[str, bool] = msgspec.field(default_factory=dict)
+    arguments: Mapping[str, Any] = msgspec.field(default_factory=dict)
 
     def is_on(self, switch: str) -> bool:
         """Whether a switch is on; points without a switch always are."""
         return not switch or self.switches.get(switch, SWITCHES[switch])
 
 
-@dataclass(frozen=True, slots=True)
-class Configuration:
+class Configuration(msgspec.Struct, frozen=True):
     """A configuration that can be used, and what is odd about it."""
 
     actions: tuple[str, ...]
     tiers: tuple[tuple[PluginOption, ...], ...] = ()
-    action_arguments: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    metrics: Mapping[str, str] = field(default_factory=dict)
+    action_arguments: Mapping[str, Mapping[str, Any]] = msgspec.field(default_factory=dict)
+    metrics: Mapping[str, str] = msgspec.field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     """One line each for keys, plugins and doublets that have no effect, naming the key path."""
 

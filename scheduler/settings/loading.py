@@ -9,11 +9,12 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+import msgspec
 
 from runtime import errors
 from scheduler import actions, plugins
@@ -35,12 +36,11 @@ class LoadError(errors.ConfigError):
     """A plugin or action that can't be loaded; the message names its file or entry point."""
 
 
-@dataclass(frozen=True)
-class Catalog:
+class Catalog(msgspec.Struct, frozen=True):
     """What a configuration may name."""
 
-    plugins: Mapping[str, type[Plugin]] = field(default_factory=dict)
-    actions: Mapping[str, Action] = field(default_factory=dict)
+    plugins: Mapping[str, type[Plugin]] = msgspec.field(default_factory=dict)
+    actions: Mapping[str, Action] = msgspec.field(default_factory=dict)
 
     def over(self, other: Catalog) -> Catalog:
         """Both; where a name stands twice, this one's."""

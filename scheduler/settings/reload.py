@@ -10,8 +10,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from runtime.filewatch import follow
 from scheduler.reporting import metrics
@@ -25,8 +26,7 @@ _ANY_FILE = ".new"
 """Stands for files that may appear in the directory of plugins."""
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(msgspec.Struct, frozen=True):
     """A configuration together with what its names mean, and the text that it was read from."""
 
     configuration: Configuration

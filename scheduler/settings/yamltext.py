@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import yaml
 
 from runtime.yamlguard import Bounded
@@ -50,8 +50,7 @@ def _boolean(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> bool:
 _Loader.add_constructor("tag:yaml.org,2002:bool", _boolean)
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(msgspec.Struct, frozen=True):
     """The first document of a text: its value, and what the value doesn't tell."""
 
     value: Any

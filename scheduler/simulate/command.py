@@ -12,7 +12,6 @@ import time
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -56,8 +55,7 @@ class Report(msgspec.Struct, frozen=True, rename="camel"):
     warnings: list[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(msgspec.Struct, frozen=True):
     """The input of one simulation, read."""
 
     flags: Namespace

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -49,8 +48,7 @@ class InputError(errors.ConfigError):
     """Input that can't be used; the message names file, object and field."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True):
     """One object of a file. `document` is it as written, `number` its place in all that was read."""
 
     file: str

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -38,8 +37,7 @@ class JobResult(msgspec.Struct, frozen=True, rename="camel"):
     evicted: int
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(msgspec.Struct, frozen=True):
     """All of a simulation: decisions by cycle, jobs by id, and why the jobs wait that do."""
 
     cycles: list[list[DecisionRecord]]

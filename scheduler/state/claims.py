@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 
-@dataclass(frozen=True, slots=True)
-class VolumeClaim:
+class VolumeClaim(msgspec.Struct, frozen=True):
     """A PersistentVolumeClaim. `is_bound`: it has a volume, and the binding is complete."""
 
     is_bound: bool

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from api.resources import RawList, amounts, numbers
 from generated.scheduling.v1beta1 import QueueState
@@ -20,8 +21,7 @@ Numbers = Mapping[str, float]
 """Amounts by name, in the units of `scheduler.state.dimensions`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(msgspec.Struct, frozen=True):
     """A queue's part of the cluster, as its spec says. None is a list that isn't given."""
 
     weight: int = 1
@@ -30,7 +30,7 @@ class Limits:
     """Whether the queue takes new work. One that its controller hasn't looked at yet does."""
     capability: Numbers | None = None
     deserved: Numbers | None = None
-    guarantee: Numbers = field(default_factory=dict)
+    guarantee: Numbers = msgspec.field(default_factory=dict)
 
     @property
     def names(self) -> set[str]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 
 from scheduler.state.dimensions import Floats, Mask
@@ -26,16 +26,14 @@ class Kind(Enum):
     PREFERRED = "preferred"
 
 
-@dataclass(frozen=True, slots=True)
-class Counted:
+class Counted(msgspec.Struct, frozen=True):
     """Pods that match all of some terms; `live` leaves out those that are being deleted."""
 
     terms: tuple[PodTerm, ...]
     live: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Carried:
+class Carried(msgspec.Struct, frozen=True):
     """Pods that carry a term."""
 
     kind: Kind

@@ -7,8 +7,9 @@ A term is a value: two pods that want the same of others carry equal terms, and 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from runtime.selector import InvalidSelector, Requirement, Selector, from_label_selector, from_requirements
 
@@ -22,8 +23,7 @@ NOTHING = None
 ANY_ADDRESS = "0.0.0.0"  # noqa: S104  # a host port's address, nothing is bound here
 
 
-@dataclass(frozen=True, slots=True)
-class PodTerm:
+class PodTerm(msgspec.Struct, frozen=True):
     """Which pods: those in some namespaces whose labels match."""
 
     namespaces: frozenset[str]
@@ -39,8 +39,7 @@ class PodTerm:
         return self.namespace_selector is not None and self.namespace_selector.matches(namespace_labels)
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
+class Placed(msgspec.Struct, frozen=True):
     """A term with the node label within whose values it holds, and how much it is worth where it is a wish."""
 
     term: PodTerm
@@ -49,8 +48,7 @@ class Placed:
     """Of a wish; negative for one to keep away."""
 
 
-@dataclass(frozen=True, slots=True)
-class Affinities:
+class Affinities(msgspec.Struct, frozen=True):
     """The inter-pod terms of a pod."""
 
     required: tuple[Placed, ...] = ()
@@ -61,8 +59,7 @@ class Affinities:
         return bool(self.required or self.forbidden or self.preferred)
 
 
-@dataclass(frozen=True, slots=True)
-class HostPort:
+class HostPort(msgspec.Struct, frozen=True):
     """A port of the node that a pod takes."""
 
     protocol: str

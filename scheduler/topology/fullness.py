@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from scheduler.state.dimensions import Floats
@@ -35,8 +35,7 @@ def fullness_of(view: HyperNodeView, weighted: Mapping[str, int], request: Mappi
     return np.where(over, 0.0, shares / weights) if weights else np.zeros(len(view))
 
 
-@dataclass(frozen=True)
-class NormalPods:
+class NormalPods(msgspec.Struct, frozen=True):
     """
     The rating of nodes for pods without a topology, over one view of the tree.
 

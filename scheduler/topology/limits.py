@@ -7,8 +7,9 @@ PodGroup itself is never touched.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from generated.scheduling.v1beta1 import NetworkTopologyMode
 
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
     from scheduler.state.subjob import SubJob
 
 
-@dataclass(frozen=True, slots=True)
-class Limit:
+class Limit(msgspec.Struct, frozen=True):
     """The highest tier allowed, None for no limit at all. `problem` says why a limit can't be told: nothing may start."""
 
     tier: int | None = None

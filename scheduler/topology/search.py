@@ -8,8 +8,9 @@ the last one is made in full, so that its messages say what is missing.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from scheduler.contract.contexts import Purpose
 from scheduler.state.subjob import policies_of
@@ -25,8 +26,7 @@ if TYPE_CHECKING:
     from scheduler.topology.worksheet import JobSheet
 
 
-@dataclass(slots=True)
-class Plan:
+class Plan(msgspec.Struct):
     """A plan in effect, not yet committed. `places` are the hypernodes of the sub-jobs that it places, by id."""
 
     statement: Statement

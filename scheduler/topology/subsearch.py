@@ -7,9 +7,10 @@ succeed for want of room are left out.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Generic, TypeVar
+
+import msgspec
 
 from scheduler.contract.contexts import Purpose
 from scheduler.state.subjob import policies_of
@@ -32,15 +33,14 @@ if TYPE_CHECKING:
 S = TypeVar("S", "JobSheet", "Worksheet")
 
 
-@dataclass(slots=True)
-class Trial(Generic[S]):
+class Trial(msgspec.Struct, Generic[S]):
     """What a trial came to. `sheet` is the worksheet as it was left, `score` the rating of the domains chosen."""
 
     domain: Domain
     operations: tuple[Operation, ...]
     sheet: S
     score: float = 0.0
-    places: dict[str, str] = field(default_factory=dict)
+    places: dict[str, str] = msgspec.field(default_factory=dict)
 
     @property
     def rank(self) -> tuple[float, int]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import secrets
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import yaml
+from msgspec.structs import replace
 
 from controllers import sharding
 from controllers.blueprint import Blueprint, Context
@@ -28,9 +28,9 @@ def in_namespace(namespace: str) -> Blueprint:
 
     def build(context: Context) -> Controller[Any]:
         options = Options(sharding=ShardingOptions(namespace=namespace))
-        return sharding.BLUEPRINT.build(dataclasses.replace(context, options=options))
+        return sharding.BLUEPRINT.build(replace(context, options=options))
 
-    return dataclasses.replace(sharding.BLUEPRINT, build=build)
+    return replace(sharding.BLUEPRINT, build=build)
 
 
 def limited(name: str, nodes: int) -> dict[str, Any]:

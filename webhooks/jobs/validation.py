@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from dataclasses import replace
 from typing import ClassVar
+
+from msgspec.structs import replace
 
 from api import jobs
 from generated.batch.v1alpha1 import Job

@@ -7,7 +7,6 @@ A file is taken as a whole or not at all, so that a slip in it can't take half o
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 import msgspec
@@ -26,19 +25,18 @@ _BY_ANNOTATION: Final = "annotation"
 _KEYS: Final = ("", _BY_NAMESPACE, _BY_ANNOTATION)
 
 
-@dataclass(frozen=True, slots=True)
-class ResourceGroup:
+class ResourceGroup(msgspec.Struct, frozen=True):
     """Which pods, and what they get."""
 
     name: str
     key: str = ""
     """`namespace`, `annotation`, or empty for annotations and the group's own name."""
     namespaces: frozenset[str] = frozenset()
-    annotations: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = msgspec.field(default_factory=dict)
     scheduler_name: str = ""
     tolerations: tuple[Mapping[str, Any], ...] = ()
     """As JSON, to be appended."""
-    labels: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = msgspec.field(default_factory=dict)
     affinity: Mapping[str, Any] | None = None
     """As JSON."""
 

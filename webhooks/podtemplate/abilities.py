@@ -7,16 +7,16 @@ isn't judged. Only features that are on by default count: gates of the server ca
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
+
+import msgspec
 
 from runtime.features import Release
 
 _NEWEST: Release = (1, 36)
 
 
-@dataclass(frozen=True, slots=True)
-class Abilities:
+class Abilities(msgspec.Struct, frozen=True):
     """Which newer rules are in force."""
 
     has_restart_rules: bool = True

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
+
+import msgspec
 
 from runtime.resource import Resource
 
@@ -22,30 +23,28 @@ class Rule(NamedTuple):
     """A CEL expression of the message, for one with values; `message` stands in when it fails."""
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(msgspec.Struct, frozen=True):
     """A ValidatingAdmissionPolicy."""
 
     name: str
     resource: Resource[Any]
     operations: tuple[str, ...]
     rules: tuple[Rule, ...]
-    variables: Mapping[str, str] = field(default_factory=dict)
+    variables: Mapping[str, str] = msgspec.field(default_factory=dict)
     """CEL by name, used as `variables.<name>`; in the order in which they need each other."""
-    conditions: Mapping[str, str] = field(default_factory=dict)
+    conditions: Mapping[str, str] = msgspec.field(default_factory=dict)
     """What must hold for the policy to be asked at all, in CEL by name."""
     every_namespace: bool = False
     """Whether it judges the namespaces of the system, too."""
 
 
-@dataclass(frozen=True, slots=True)
-class Mutation:
+class Mutation(msgspec.Struct, frozen=True):
     """A MutatingAdmissionPolicy for new objects. `patches` are CEL lists of JSONPatch operations, applied in order."""
 
     name: str
     resource: Resource[Any]
     patches: tuple[str, ...]
-    variables: Mapping[str, str] = field(default_factory=dict)
+    variables: Mapping[str, str] = msgspec.field(default_factory=dict)
 
 
 def literal(value: Any) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, ClassVar
 
@@ -40,8 +39,7 @@ class Upkeep(Enum):
     """It is made anew where one of its keys tells that the job has changed, but only before pods are created."""
 
 
-@dataclass(frozen=True)
-class Wanted:
+class Wanted(msgspec.Struct, frozen=True):
     """
     An object that a job should have.
 
@@ -53,7 +51,7 @@ class Wanted:
     name: str
     content: Callable[[], Mapping[str, Any]]
     upkeep: Upkeep = Upkeep.KEEP
-    tells: Mapping[str, str] = field(default_factory=dict)
+    tells: Mapping[str, str] = msgspec.field(default_factory=dict)
 
 
 class JobPlugin:

@@ -63,9 +63,9 @@ def test_a_registration_knows_what_it_serves() -> None:
         validate=allow,
     )
 
-    assert GroupVersionResource(group="example.org", version="v1", resource="things") in handler.served
-    assert GroupVersionResource(version="v1", resource="pods") in handler.served
-    assert GroupVersionResource(group="example.org", version="v2", resource="things") not in handler.served
+    assert handler.serves(GroupVersionResource(group="example.org", version="v1", resource="things"))
+    assert handler.serves(GroupVersionResource(version="v1", resource="pods"))
+    assert not handler.serves(GroupVersionResource(group="example.org", version="v2", resource="things"))
 
 
 @pytest.mark.parametrize(

@@ -127,7 +127,7 @@ def test_objects_of_a_list_with_nulls_are_read(reader: EventReader[Pod]) -> None
 @pytest.mark.parametrize("event", ["ADDED", "MODIFIED"])
 @pytest.mark.parametrize("spec", [b'{"x":%s}', b"%s"])
 def test_an_object_nested_too_deep_is_named(reader: EventReader[Pod], event: str, spec: bytes) -> None:
-    deep = b"[" * 3000 + b"]" * 3000
+    deep = b"[" * 30_000 + b"]" * 30_000
     meta = b'{"name":"a","namespace":"ns","uid":"u","resourceVersion":"7"}'
     bad = b'{"spec":%s,"metadata":%s}' % (spec % deep, meta)
     kind, broken = reader.read_line(line(event, bad))

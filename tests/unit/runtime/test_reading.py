@@ -45,7 +45,7 @@ def test_half_an_object_is_an_error() -> None:
         read_object(THINGS, b'{"spec":{')
 
 
-@pytest.mark.parametrize("note", [b"[" * 3000 + b"]" * 3000, b'{"a":' * 3000 + b"1" + b"}" * 3000])
+@pytest.mark.parametrize("note", [b"[" * 30_000 + b"]" * 30_000, b'{"a":' * 30_000 + b"1" + b"}" * 30_000])
 def test_an_object_that_is_nested_too_deep_is_named(note: bytes) -> None:
     text = b'{"note":%s,"metadata":{"name":"a","namespace":"n"}}' % note
     with pytest.raises(DecodeError, match=r"^Thing n/a: nested deeper than can be read$"):

@@ -308,7 +308,7 @@ async def test_a_list_without_end_is_given_up_and_tried_again() -> None:
 
 
 DEEP = b'{"metadata":{"name":"deep","namespace":"ns","resourceVersion":"9"},"spec":{"x":%s}}' % (
-    b"[" * 3000 + b"]" * 3000
+    b"[" * 30_000 + b"]" * 30_000
 )
 
 
