@@ -11,6 +11,7 @@ from runtime.errors import ApiError, DecodeError, Gone, ServerError
 from runtime.event_reader import Bookmark, Broken, Decoder, Deleted, EventReader
 from runtime.interning import InterningDecoder
 from tests.unit.runtime.models import PODS, Pod, key, line, pod, text
+from tests.unit.runtime.nested import DEEP
 
 
 class Own:
@@ -127,9 +128,8 @@ def test_objects_of_a_list_with_nulls_are_read(reader: EventReader[Pod]) -> None
 @pytest.mark.parametrize("event", ["ADDED", "MODIFIED"])
 @pytest.mark.parametrize("spec", [b'{"x":%s}', b"%s"])
 def test_an_object_nested_too_deep_is_named(reader: EventReader[Pod], event: str, spec: bytes) -> None:
-    deep = b"[" * 30_000 + b"]" * 30_000
     meta = b'{"name":"a","namespace":"ns","uid":"u","resourceVersion":"7"}'
-    bad = b'{"spec":%s,"metadata":%s}' % (spec % deep, meta)
+    bad = b'{"spec":%s,"metadata":%s}' % (spec % DEEP, meta)
     kind, broken = reader.read_line(line(event, bad))
     assert kind == event
     assert isinstance(broken, Broken)

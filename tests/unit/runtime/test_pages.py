@@ -13,6 +13,8 @@ from runtime.objects import Key
 from runtime.pages import MOST_PAGES, Page, Pager, read_page
 from runtime.wire import Status
 from tests.things import THINGS, Thing
+from tests.unit.runtime.nested import DEEP as DEPTH
+from tests.unit.runtime.nested import TOO_DEEP
 
 
 def page_body(items: Sequence[Any] | None, version: str = "9", **meta: Any) -> bytes:
@@ -81,7 +83,7 @@ def test_every_object_of_a_page_is_either_read_or_named(sizes: list[Any]) -> Non
     assert sorted([*good, *(bad.key.name for bad in page.unreadable)], key=int) == [str(n) for n in range(len(sizes))]
 
 
-DEEP = b'{"metadata":{"name":"deep","namespace":"n"},"spec":{"note":' + b"[" * 30_000 + b"]" * 30_000 + b"}}"
+DEEP = b'{"metadata":{"name":"deep","namespace":"n"},"spec":{"note":' + DEPTH + b"}}"
 NO_TEXT = b'{"metadata":{"name":"deep","namespace":"n"},"spec":{"tags":["\xff"]}}'
 
 
@@ -102,7 +104,7 @@ def test_a_deep_object_reaches_an_own_decoder_whole() -> None:
     assert [bytes(raw) for raw in page.items] == [DEEP, b"{}"]
 
 
-@pytest.mark.parametrize("body", [b"[" * 30_000, b'{"metadata":{"continue":"\xff"}}'])
+@pytest.mark.parametrize("body", [b"[" * TOO_DEEP, b'{"metadata":{"continue":"\xff"}}'])
 def test_an_answer_that_the_parser_itself_refuses_is_no_list(body: bytes) -> None:
     with pytest.raises(DecodeError, match="the answer is no list"):
         read_page(THINGS, body)

@@ -5,6 +5,7 @@ import pytest
 from runtime.errors import DecodeError
 from runtime.reading import head_of, read_object
 from tests.things import THINGS, ZONES, Thing, ThingSpec
+from tests.unit.runtime.nested import DEEP, TOO_DEEP
 
 
 def test_an_object_is_read_into_its_model() -> None:
@@ -45,7 +46,7 @@ def test_half_an_object_is_an_error() -> None:
         read_object(THINGS, b'{"spec":{')
 
 
-@pytest.mark.parametrize("note", [b"[" * 30_000 + b"]" * 30_000, b'{"a":' * 30_000 + b"1" + b"}" * 30_000])
+@pytest.mark.parametrize("note", [DEEP, b'{"a":' * TOO_DEEP + b"1" + b"}" * TOO_DEEP])
 def test_an_object_that_is_nested_too_deep_is_named(note: bytes) -> None:
     text = b'{"note":%s,"metadata":{"name":"a","namespace":"n"}}' % note
     with pytest.raises(DecodeError, match=r"^Thing n/a: nested deeper than can be read$"):

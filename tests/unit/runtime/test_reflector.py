@@ -18,6 +18,7 @@ from runtime.listing import PAGE_SIZE
 from runtime.mutation import CacheMutated
 from runtime.reflector import Reflector, Scope
 from tests.unit.runtime.models import PODS, Pod, line, pod, text
+from tests.unit.runtime.nested import DEEP as DEPTH
 from tests.unit.runtime.scripted import HANG, Listing, ScriptedClient, failure
 
 pytestmark = pytest.mark.virtual_time
@@ -307,9 +308,7 @@ async def test_a_list_without_end_is_given_up_and_tried_again() -> None:
     assert log.entries == ["LIST"]
 
 
-DEEP = b'{"metadata":{"name":"deep","namespace":"ns","resourceVersion":"9"},"spec":{"x":%s}}' % (
-    b"[" * 30_000 + b"]" * 30_000
-)
+DEEP = b'{"metadata":{"name":"deep","namespace":"ns","resourceVersion":"9"},"spec":{"x":%s}}' % DEPTH
 
 
 async def test_an_object_nested_too_deep_costs_no_other() -> None:

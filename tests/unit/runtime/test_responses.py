@@ -8,6 +8,7 @@ import pytest
 from runtime import errors, requests
 from runtime.responses import Response, check, check_delete
 from tests.things import THINGS
+from tests.unit.runtime.nested import TOO_DEEP
 
 GET = requests.get(THINGS, "a", "n")
 LIST = requests.list_page(THINGS)
@@ -127,4 +128,4 @@ def test_a_delete_that_our_own_lost_try_carried_out_is_a_success() -> None:
 
 def test_a_failure_nested_too_deep_is_told_by_its_code() -> None:
     with pytest.raises(errors.ServerError, match="currently unable"):
-        check(Response(status=503, body=b'{"odd":' * 3000 + b"1" + b"}" * 3000), GET)
+        check(Response(status=503, body=b'{"odd":' * TOO_DEEP + b"1" + b"}" * TOO_DEEP), GET)

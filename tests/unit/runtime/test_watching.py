@@ -6,6 +6,7 @@ import pytest
 from runtime.errors import DecodeError, Gone, ServerError
 from runtime.watching import read_change, read_event
 from tests.things import THINGS
+from tests.unit.runtime.nested import DEEP, TOO_DEEP
 
 
 def line(kind: str, obj: object) -> bytes:
@@ -46,9 +47,6 @@ def test_an_error_without_a_status_still_ends_the_watch() -> None:
         read_event(line("ERROR", ["?"]))
 
 
-DEEP = b"[" * 30_000 + b"]" * 30_000
-
-
 def test_an_event_about_a_deep_object_has_its_type_and_the_objects_text() -> None:
     event = read_event(b'{"type":"ADDED","object":%s}' % DEEP)
     assert (event.type, bytes(event.object)) == ("ADDED", DEEP)
@@ -65,7 +63,9 @@ def test_a_deep_error_still_ends_the_watch() -> None:
         read_event(b'{"type":"ERROR","object":%s}' % DEEP)
 
 
-@pytest.mark.parametrize("text", [b"[" * 30_000, b'{"type":"\xff","object":{}}', b'{"type":' + DEEP + b',"object":1}'])
+@pytest.mark.parametrize(
+    "text", [b"[" * TOO_DEEP, b'{"type":"\xff","object":{}}', b'{"type":' + DEEP + b',"object":1}']
+)
 def test_what_the_parser_itself_refuses_is_an_error(text: bytes) -> None:
     with pytest.raises(DecodeError, match="not a watch event"):
         read_event(text)
