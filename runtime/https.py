@@ -9,9 +9,12 @@ go on, and a synchronous handler is answered within the same read. Handlers that
 from __future__ import annotations
 
 import asyncio
+import os
+import socket
 import ssl
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 from runtime.http1 import http_date
 from runtime.https_connection import Connection, HttpHandler, Timeouts
@@ -81,7 +84,7 @@ class HttpsServer:
         connections are left after `seconds`, having closed them.
         """
         self.is_draining = True
-        self._stop_accepting()
+        await self._accept_last()
         self._emptied.clear()
         if self._connections:
             for connection in self._connections:
@@ -108,6 +111,22 @@ class HttpsServer:
     async def wait_ended(self) -> None:
         """Wait until a drain is over or the server was aborted."""
         await self._ended.wait()
+
+    async def _accept_last(self) -> None:
+        """Stop listening, but take in who is connected already: the kernel resets those when their listener closes."""
+        listening = () if self._listener is None else self._listener.sockets
+        spares = [socket.socket(fileno=os.dup(each.fileno())) for each in listening]
+        self._stop_accepting()
+        found: list[socket.socket] = []
+        for spare in spares:
+            spare.setblocking(False)
+            with spare, suppress(OSError):  # at the latest, that nobody waits any more
+                while True:
+                    found.append(spare.accept()[0])
+        for client in found:
+            client.setblocking(False)
+            with suppress(OSError):
+                await asyncio.get_running_loop().connect_accepted_socket(lambda: Connection(self), client)
 
     def _stop_accepting(self) -> None:
         if self._listener is not None:

@@ -407,6 +407,17 @@ async def test_a_drain_lets_requests_finish_and_refuses_new_connections() -> Non
         await drain
 
 
+async def test_a_drain_takes_in_who_is_connected_already() -> None:
+    async with running() as server:
+        waiting = socket.create_connection(("127.0.0.1", server.port))  # the loop has no turn in which to accept it
+        drain = asyncio.ensure_future(server.drain(20))
+        streams = await asyncio.open_connection(sock=waiting, ssl=trusting(), server_hostname="localhost")
+        async with Client(*streams) as client:
+            answer = await client.ask(b"late")
+            assert (answer.body, answer.headers["connection"]) == (b"/ late", "close")
+        await drain
+
+
 async def test_a_drain_closes_idle_connections_but_not_before_a_request_on_its_way_is_answered() -> None:
     async with (
         running() as server,
