@@ -92,6 +92,8 @@ def download(name: str, version: str, report: Report) -> Path | None:
             _fetch(archive, partial)
     except (OSError, tarfile.TarError, KeyError, ChecksumError) as error:
         reason = error.reason if isinstance(error, urllib.error.URLError) else error
+        if isinstance(error, urllib.error.HTTPError):
+            error.close()  # it holds the refusal's body
         report(f"no download of {name} {version}: {reason}")
         return None
     return target
