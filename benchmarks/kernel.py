@@ -13,10 +13,9 @@ from __future__ import annotations
 import argparse
 import random
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-from msgspec.structs import replace
 
 from benchmarks.calibration import conditions
 from generated.core.v1 import (

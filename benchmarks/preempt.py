@@ -13,9 +13,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from dataclasses import dataclass
-
-from msgspec.structs import replace
+from dataclasses import dataclass, replace
 
 from benchmarks.calibration import conditions
 from benchmarks.kernel import GIB
