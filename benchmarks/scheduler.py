@@ -134,7 +134,7 @@ class Bench:
             try:
                 await self.client.delete_collection(PODS, namespace, grace_period=0)
             except ServerError as error:
-                if error.status.reason != "Timeout":
+                if error.reason != "Timeout":
                     raise
             else:
                 return

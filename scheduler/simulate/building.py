@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-import msgspec
+from msgspec.structs import replace
 
 from api import names
 from api.jobs import FINISHED_PHASES
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from scheduler.settings.conf import Configuration
     from scheduler.state.job import Job as JobState
 
-replace = msgspec.structs.replace
 _ORDER = (
     "PriorityClass", "Namespace", "Queue", "HyperNode", "Node", "Service", "ReplicationController", "ReplicaSet",
     "StatefulSet", "PersistentVolumeClaim", "PodGroup", "Pod", "Job",

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-import msgspec
+from msgspec.structs import replace
 
 from generated.core.v1 import PodStatus
 from generated.scheduling.v1beta1 import QueueSpec
@@ -15,7 +15,6 @@ from runtime.quantity import Quantity, QuantityError, parse
 from scheduler.simulate.building import World
 from scheduler.simulate.manifests import InputError
 
-replace = msgspec.structs.replace
 _TIMES = re.compile(r"([0-9]+(?:\.[0-9]+)?)x")
 _LISTS = ("capability", "deserved", "guarantee")
 _NUMBERS = ("weight", "priority")

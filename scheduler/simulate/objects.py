@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from api import names
 from api.jobgroups import build_group
@@ -26,7 +27,6 @@ from generated.scheduling.v1beta1 import PodGroup, PodGroupSpec
 from runtime.quantity import QuantityError
 from scheduler.simulate.manifests import Entry
 
-replace = msgspec.structs.replace
 POD_LIMIT = 110
 """Pods that a node takes that says nothing of it."""
 BUILT_IN_CLASSES: Mapping[str, int] = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec.structs import replace
 
 from scheduler.contract.decisions import Bind, Evict
 from scheduler.cycle import Result, run_cycle
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from scheduler.reporting.timings import Span
     from scheduler.simulate.building import World
     from scheduler.state.job import Job
-
-replace = msgspec.structs.replace
 
 
 class JobResult(msgspec.Struct, frozen=True, rename="camel"):

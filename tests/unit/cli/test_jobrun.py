@@ -133,26 +133,20 @@ def test_a_file_goes_to_the_flags_namespace_or_its_own(tmp_path: Path, words: tu
     assert body["spec"] == {"unknown": 1}
 
 
-def test_every_document_of_a_file_is_run_and_a_failure_does_not_stop_the_rest(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# head\n---\nmetadata: {name: a}\n---\nkind: Queue\nmetadata: {name: b}\n---\nmetadata: {name: c}\n---\n",
+        (
+            "apiVersion: v1\nkind: List\nitems:\n- {kind: Job, metadata: {name: a}}\n- {kind: Queue, metadata: {name: b}}\n"
+            "---\napiVersion: batch.volcano.sh/v1alpha1\nkind: JobList\nitems: [{metadata: {name: c}}]\n"
+        ),
+    ],
+    ids=["documents", "items of lists"],
+)
+def test_everything_in_a_file_is_run_and_a_failure_does_not_stop_the_rest(tmp_path: Path, text: str) -> None:
     file = tmp_path / "jobs.yml"
-    file.write_text(
-        "# head\n---\nmetadata: {name: a}\n---\nkind: Queue\nmetadata: {name: b}\n---\nmetadata: {name: c}\n---\n"
-    )
-    result = run("job", "run", "-f", str(file), server=server())
-    assert result.code == 255
-    assert result.lines == [
-        "run job a successfully",
-        "run job c successfully",
-        "Failed to run job: expected Job of batch.volcano.sh/v1alpha1, got Queue of no apiVersion",
-    ]
-
-
-def test_the_items_of_a_list_are_run_each(tmp_path: Path) -> None:
-    file = tmp_path / "jobs.yaml"
-    file.write_text(
-        "apiVersion: v1\nkind: List\nitems:\n- {kind: Job, metadata: {name: a}}\n- {kind: Queue, metadata: {name: b}}\n"
-        "---\napiVersion: batch.volcano.sh/v1alpha1\nkind: JobList\nitems: [{metadata: {name: c}}]\n"
-    )
+    file.write_text(text)
     result = run("job", "run", "-f", str(file), server=server())
     assert result.code == 255
     assert result.lines == [
