@@ -10,6 +10,7 @@ import numpy as np
 
 from scheduler.explain.wording import count, joined, quantity
 from scheduler.state.dimensions import MIN_RESOURCE
+from scheduler.topology.fullness import sum_of
 
 if TYPE_CHECKING:
     from scheduler.session import Session
@@ -31,7 +32,7 @@ def beyond_all(session: Session, job: Job) -> str:
     topology = session.topology
     grouping = topology.grouping(job)
     needed = _needed(session, job)
-    asked = _sums(needed)
+    asked = sum_of(needed)
     for name, amount in ({} if grouping.allocated else job.minimum or {}).items():
         asked[name] = max(amount, asked.get(name, 0.0))
     told = [_told(topology.view, topology.limit(job), asked, needed)]
@@ -39,7 +40,7 @@ def beyond_all(session: Session, job: Job) -> str:
         if not sub_job.allocated:
             # At first all its pods that wait have to find room, whatever its minimum is.
             waiting = [task for uid, task in sub_job.tasks.items() if uid in job.pending]
-            told.append(_told(topology.view, topology.sub_limit(sub_job), _sums(waiting), ()))
+            told.append(_told(topology.view, topology.sub_limit(sub_job), sum_of(waiting), ()))
     return next(filter(None, told), "")
 
 
@@ -106,11 +107,3 @@ def _held(view: HyperNodeView, number: int, tasks: Sequence[Task]) -> int:
 def _kinds(tasks: Iterable[Task]) -> Counter[Request]:
     """How many pods ask for the same; pods of one shape share their request."""
     return Counter(task.request for task in tasks)
-
-
-def _sums(tasks: Iterable[Task]) -> dict[str, float]:
-    total: dict[str, float] = {}
-    for task in tasks:
-        for name, amount in task.request.amounts.items():
-            total[name] = total.get(name, 0.0) + amount
-    return total

@@ -13,6 +13,7 @@ from scheduler.explain.wording import shortage
 from scheduler.state.dimensions import MIN_RESOURCE
 from scheduler.state.subjob import has_topology
 from scheduler.topology.context import TELLING_PLUGIN, UNFIT_PLUGINS
+from scheduler.topology.fullness import sum_of
 from scheduler.topology.shortage import room_of
 
 if TYPE_CHECKING:
@@ -79,11 +80,7 @@ def topology_wanted(session: Session, job: Job) -> str:
 def minimum_of(session: Session, job: Job) -> dict[str, float]:
     """What the pods that are missing for a start ask for together, in the units of `scheduler.state.dimensions`."""
     wanted = session.sorted_tasks([task for task in job.pending.values() if not task.is_gated])
-    total: dict[str, float] = {}
-    for task in wanted[: max(1, job.ready_deficit())]:
-        for name, amount in task.request.amounts.items():
-            total[name] = total.get(name, 0.0) + amount
-    return total
+    return sum_of(wanted[: max(1, job.ready_deficit())])
 
 
 def _best(view: HyperNodeView, allowed: list[int], minimum: Mapping[str, float]) -> list[DomainRoom]:
