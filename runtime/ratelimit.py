@@ -51,31 +51,48 @@ class TokenBucket:
 
 
 class Rush:
-    """Whether requests come thick and fast, so that events had better wait. Time is handed in, in seconds."""
+    """
+    Whether requests come thick and fast, so that others had better wait. Time is handed in, in seconds.
+
+    Where a rush follows upon the other, as when something is decided once a second, they are one.
+    """
 
     MANY = 16
-    """So many requests within WINDOW are a rush."""
+    """So many requests within WINDOW are a rush, which is over when there was none for as long."""
     WINDOW = 0.5
-    """A rush is over after so many seconds without having been one."""
-    LONGEST = 20.0
+    RECURRING = 1.5
+    """A rush that begins so soon after the last one goes on with it, and it takes as long to be over."""
+    LONGEST = 30.0
     """For so many seconds events wait; then they go on whatever else there is to do."""
 
     def __init__(self) -> None:
         self._latest: deque[float] = deque(maxlen=self.MANY)
+        self._lull = self.WINDOW
         self._since = self._last = float("-inf")
+
+    @property
+    def end(self) -> float:
+        """When the rush is over if nothing more comes; in the past when there is none."""
+        return self._last + self._lull
 
     def note(self, now: float) -> None:
         """A request that no event may be in the way of."""
         latest = self._latest
         latest.append(now)
         if len(latest) == self.MANY and now - latest[0] <= self.WINDOW:
-            if now - self._last > self.WINDOW:
-                self._since = now
+            if now > self.end:
+                self._begin(now)
             self._last = now
+
+    def _begin(self, now: float) -> None:
+        is_recurring = now <= self._last + self.RECURRING
+        self._lull = self.RECURRING if is_recurring else self.WINDOW
+        if not is_recurring:
+            self._since = now
 
     def pause(self, now: float) -> float:
         """Seconds after which an event may ask again; 0 when it may go."""
-        return max(0.0, min(self._last + self.WINDOW, self._since + self.LONGEST) - now)
+        return max(0.0, min(self.end, self._since + self.LONGEST) - now)
 
 
 class Gate:

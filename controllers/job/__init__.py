@@ -11,6 +11,7 @@ from controllers.job.reader import POD_INDEXERS, Listers, Reader
 from controllers.job.recent import Recent
 from controllers.job.reconcile import JobReconciler, Parts, Work
 from controllers.job.requests import Request
+from controllers.job.tallies import Tallies
 from controllers.job.watches import PATIENT, OnCommand, OnJob, OnPod, OnPodGroup, OnWaitedFor
 from controllers.stored import DECODER, POD_DECODER
 from generated.batch.v1alpha1 import JOBS, Job
@@ -76,11 +77,13 @@ def build(context: Context) -> Controller[Work]:
     def wake(work: Work) -> None:
         controller.queue.add(work)
 
+    tallies = Tallies(lambda key: controller.queue.add(key, is_urgent=False))
+
     reconciler = JobReconciler(
         Parts(
             context.clients,
             reader,
-            Executor(context.clients, context.events, reader),
+            Executor(context.clients, context.events, reader, tallies),
             context.events,
             context.clock,
             context.options.max_requeue,

@@ -25,6 +25,7 @@ from controllers.job.plugins import plugins_of
 from controllers.job.plugins.base import JobPlugin
 from controllers.job.pods import build_pod
 from controllers.job.reader import Reader
+from controllers.job.tallies import Tallies
 from controllers.job.upkeep import PluginUpkeep
 from controllers.job.world import Place, World
 from generated.batch.v1alpha1 import JOBS, Job, JobStatus
@@ -36,6 +37,7 @@ from runtime.controller import ReconcileError
 from runtime.cooperation import cooperate
 from runtime.errors import AlreadyExists, ApiError, Conflict, ConnectionFailed, DecodeError, Forbidden, NotFound
 from runtime.events import EventRecorder
+from runtime.objects import key_of
 from runtime.patches import MergePatch
 
 _log = logging.getLogger(__name__)
@@ -61,16 +63,18 @@ class NameTakenError(JobError):
 class Executor:
     """Writes for one job at a time a call; several calls may run side by side."""
 
-    def __init__(self, clients: Clientset, events: EventRecorder, reader: Reader) -> None:
+    def __init__(self, clients: Clientset, events: EventRecorder, reader: Reader, tallies: Tallies) -> None:
         self._clients = clients
         self._events = events
         self._reader = reader
+        self.tallies = tallies
         self.upkeep = PluginUpkeep(clients)
 
     async def carry_out(self, world: World, plan: Plan) -> Job:
         """
         Create, mark and delete, write the status, drop the group; the job as it is then.
 
+        In a rush a status that tells only counts is left to a later look, for which `tallies` wakes the job.
         Raises JobError when pods could not be created or deleted: the status is not written then.
         """
         job = world.job
@@ -81,7 +85,8 @@ class Executor:
             await self._delete(world, plan)
         if plan.drops_group and plugins and _may_have_objects(job):
             await self.upkeep.remove(job, plugins)
-        written = await self.write_status(job, plan.status)
+        is_put_off = self.tallies.puts_off(key_of(job), job.status, plan.status)
+        written = job if is_put_off else await self.write_status(job, plan.status)
         if plan.drops_group:
             await self._drop_group(written)
         return written
@@ -96,11 +101,13 @@ class Executor:
             uid=job.metadata.uid,
             resource_version=job.metadata.resource_version,
         )
+        before, after = job.status.state.phase, status.state.phase
+        if before != after:
+            self.tallies.note_write()
         try:
             answer = await self._clients.batch_v1alpha1.jobs.update_status(Job(metadata=meta, status=status))
         except NotFound:
             return job
-        before, after = job.status.state.phase, status.state.phase
         if before != after:
             _log.info(
                 "job.phase job=%s/%s from=%s to=%s reason=%s",
@@ -123,6 +130,7 @@ class Executor:
         Raises NameTakenError when it is somebody else's.
         """
         groups = self._clients.scheduling_v1beta1.pod_groups
+        self.tallies.note_write()
         try:
             created = await groups.create(group)
         except AlreadyExists:
@@ -156,6 +164,7 @@ class Executor:
     async def _create_pod(self, world: World, place: Place, plugins: Sequence[JobPlugin]) -> None:
         job = world.job
         pods = self._clients.core_v1.pods
+        self.tallies.note_write()
         try:
             pod = await pods.create(build_pod(job, place, plugins, is_forwarded=world.is_forwarded))
         except AlreadyExists:
@@ -199,6 +208,7 @@ class Executor:
 
     async def _delete_pod(self, job: Job, pod: Pod) -> None:
         meta = pod.metadata
+        self.tallies.note_write()
         try:
             await self._clients.core_v1.pods.delete(meta.name, meta.namespace, uid=meta.uid)
         except (NotFound, Conflict):

@@ -87,6 +87,7 @@ class JobReconciler:
         self.delays.forget(key)
         self._parts.reader.recent.forget(job.metadata.uid)
         self._parts.executor.upkeep.forget(job.metadata.uid)
+        self._parts.executor.tallies.forget(key)
         self._parts.reader.fresh.forget(key)
         metrics.drop(str(key))
 

@@ -3,8 +3,8 @@ What PodGroups and pods were last told, and what is still to be told them.
 
 A status is written only when it differs from the last one; what waits for the writers is replaced by what is newer,
 but no phase is skipped: watchers see each in turn. Within a phase the last write must be a second old: while pods of
-a gang are made and bound, its counts and reasons change with each of them. That a gang has got its nodes waits a second
-as well: its next phase, once its pods are bound, says more. A message that differs only in its numbers waits until the
+a gang are made and bound, its counts and reasons change with each of them. That a gang has got its nodes waits some
+seconds: its next phase, once its pods are bound, says more. A message that differs only in its numbers waits until the
 last one is half a minute old.
 """
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 BREATH = 1.0
 """Seconds between two statuses of one phase."""
+PLACED = 5.0
+"""Seconds that a gang has its nodes before it is told so; where many pods are bound, each takes its turn for a while."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +121,7 @@ class GroupStatuses:
         if status.reason != GANG_READY or told.status.reason == GANG_READY:
             self._placed.pop(uid, None)
             return _rest(BREATH, told.at, now)
-        return _rest(BREATH, self._placed.setdefault(uid, now), now)
+        return _rest(PLACED, self._placed.setdefault(uid, now), now)
 
     def next(self, uid: str) -> GroupStatus | None:
         """What to write next for a PodGroup; None when nothing waits."""

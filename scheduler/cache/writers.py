@@ -49,6 +49,8 @@ RULES = (
 )
 BIND_WORKERS = 96
 STATUS_WORKERS = 16
+PODS_EXPECTED = 10.0
+"""Seconds within which the pods of a group that was let in are created; an event that there are none waits so long."""
 _EXPECTED = (ApiError, *OUTAGES)
 
 
@@ -84,6 +86,8 @@ class Writers:
         self._later = Later()
         self._offered: dict[str, JobOutcome | TaskOutcome] = {}
         """By uid: what waits for its time."""
+        self._without_pods = Later()
+        """Groups that may have to be told that they have no pods."""
         self._telling: dict[str, asyncio.Future[bool]] = {}
         """Conditions of pods on their way, by uid."""
         self.bound = 0
@@ -95,7 +99,7 @@ class Writers:
     @property
     def owed(self) -> int:
         """Writes that are waiting or under way."""
-        return self._binds.qsize() + self._others.qsize() + self.running + len(self._later)
+        return self._binds.qsize() + self._others.qsize() + self.running + len(self._later) + len(self._without_pods)
 
     async def run(self) -> None:
         """Write until cancelled."""
@@ -145,6 +149,7 @@ class Writers:
         self._tasks.forget(uid)
         self._groups.forget(uid)
         self._later.forget(uid)
+        self._without_pods.forget(uid)
         self._offered.pop(uid, None)
         self._pod_groups.pop(uid, None)
         self._refusals.pop(uid, None)
@@ -223,11 +228,18 @@ class Writers:
             self._offered.pop(uid, None)
         if offer.is_first:
             self._others.put_nowait(_bound_to(self._write_group, uid))
+        if offer.is_news or found.condition is not None:
+            self._without_pods.forget(uid)
         if offer.is_news:
-            if found.event:
-                self._events.warning(POD_GROUPS, group, names.PodGroupReason.UNSCHEDULABLE, found.event)
+            if found.event and found.phase == PodGroupPhase.INQUEUE and found.condition is None:
+                self._without_pods.after(uid, PODS_EXPECTED, lambda _: self._tell_waits(group, found))
+            elif found.event:
+                self._tell_waits(group, found)
             elif found.phase == PodGroupPhase.RUNNING:
                 self._events.normal(POD_GROUPS, group, names.PodGroupReason.SCHEDULED, READY)
+
+    def _tell_waits(self, group: PodGroup, found: JobOutcome) -> None:
+        self._events.warning(POD_GROUPS, group, names.PodGroupReason.UNSCHEDULABLE, found.event)
 
     def _offer_again(self, uid: str) -> None:
         """The time has come of what differs little from what was told lately."""

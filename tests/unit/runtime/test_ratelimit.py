@@ -89,8 +89,19 @@ def test_after_a_calm_moment_a_rush_is_a_new_one() -> None:
     known = rush(0.01)
     assert known.pause(0.0) == 0.0
     for number in range(Rush.MANY):
-        known.note(1.0 + number * 0.01)
-    assert known.pause(1.15) == pytest.approx(Rush.WINDOW)
+        known.note(2.0 + number * 0.01)
+    assert known.pause(2.15) == pytest.approx(Rush.WINDOW)
+
+
+def test_one_rush_a_second_is_one_rush() -> None:
+    known = Rush()
+    for second in range(int(Rush.LONGEST) + 10):
+        for number in range(Rush.MANY):
+            known.note(second + number * 0.01)
+        if second:
+            expected = min(Rush.RECURRING, Rush.LONGEST - second)
+            assert known.pause(second + 0.15) == pytest.approx(max(0.0, expected), abs=0.2)
+    assert known.end == pytest.approx(second + 0.15 + Rush.RECURRING)
 
 
 async def enter_all(gate: Gate, priorities: list[Priority], *, slot: bool = False) -> list[tuple[Priority, float]]:

@@ -20,6 +20,7 @@ from controllers.job.reader import POD_INDEXERS, Listers, Reader
 from controllers.job.recent import Recent
 from controllers.job.reconcile import JobReconciler, Parts
 from controllers.job.requests import SYNC, Request, Target
+from controllers.job.tallies import Tallies
 from generated.batch.v1alpha1 import JOBS, Job, JobStatus, LifecyclePolicy, VolumeSpec
 from generated.core.v1 import (
     CONFIG_MAPS,
@@ -51,6 +52,7 @@ from runtime.lease import LeaseLost
 from runtime.lister import Store
 from runtime.model import Model
 from runtime.objects import Key
+from runtime.ratelimit import Rush
 from runtime.wire import StatusCause, StatusDetails
 from tests.unit.controllers.fakes import Events, readable, status
 from tests.unit.controllers.job.samples import NOW, a_group, a_job, a_pod, a_task, replaced, with_counts
@@ -79,8 +81,8 @@ class World:
             priorities=self.fakes.scheduling_v1.priority_classes,
         )
         self.reader = Reader(listers, Recent(lambda: self.now))
-        executor = Executor(self.fakes.clients, self.events, self.reader)
         self.woken: list[Key] = []
+        executor = Executor(self.fakes.clients, self.events, self.reader, Tallies(self.woken.append))
         self.reconciler = JobReconciler(
             Parts(self.fakes.clients, self.reader, executor, self.events, lambda: self.now, max_retries),
             self.woken.append,
@@ -698,3 +700,19 @@ async def test_a_killed_job_loses_what_its_plugins_made_before_the_status_says_s
     writes = await world.look(request)
     assert writes[:3] == ["delete configmaps j-svc", "delete services j", "status Aborting"]
     assert world.fakes.writes[2].body["status"]["controlledResources"] == {"volume-pvc-x": "x"}
+
+
+@pytest.mark.virtual_time
+async def test_in_a_rush_pods_are_created_and_their_count_is_written_when_it_is_over() -> None:
+    job = a_job(phase="Pending")
+    world = World(job, QUEUE, with_group(job))
+    for _ in range(Rush.MANY):
+        world.reconciler._parts.executor.tallies.note_write()
+    assert await world.look() == [f"create pods j-t-{index}" for index in range(3)]
+    for index in range(3):
+        world.pods.put(a_pod(f"j-t-{index}", "Pending", job=job))
+    assert await world.look() == []
+    await asyncio.sleep(Rush.WINDOW + 0.1)
+    assert world.woken == [KEY]
+    assert await world.look() == ["status Pending"]
+    assert world.fakes.writes[-1].body["status"]["pending"] == 3

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from scheduler.cache.statuses import GroupStatus, GroupStatuses, Offer, TaskStatuses
+from scheduler.cache.statuses import PLACED, GroupStatus, GroupStatuses, Offer, TaskStatuses
 from scheduler.reporting.messages import PATIENCE
 from scheduler.reporting.outcome import GANG_READY, TaskOutcome
 from scheduler.state.task import Task
@@ -66,12 +66,12 @@ def test_within_a_phase_statuses_keep_a_distance_but_a_phase_waits_for_nothing()
 def test_that_a_gang_has_got_its_nodes_waits_for_a_phase_that_says_more() -> None:
     placed = GroupStatus("Inqueue", condition="Scheduled", reason=GANG_READY)
     statuses = told("Inqueue", "no pods")
-    assert statuses.offer("u", placed, 10.0) == Offer(wait=1.0)
-    assert statuses.offer("u", placed, 10.75) == Offer(wait=0.25)
+    assert statuses.offer("u", placed, 10.0) == Offer(wait=PLACED)
+    assert statuses.offer("u", placed, 10.75) == Offer(wait=PLACED - 0.75)
     assert statuses.offer("u", GroupStatus("Running", condition="Scheduled", reason=GANG_READY), 10.75).is_first
     statuses = told("Inqueue", "no pods")
-    assert statuses.offer("u", placed, 10.0) == Offer(wait=1.0)
-    assert statuses.offer("u", placed, 11.0).is_first
+    assert statuses.offer("u", placed, 10.0) == Offer(wait=PLACED)
+    assert statuses.offer("u", placed, 10.0 + PLACED).is_first
 
 
 def test_a_gang_that_lost_its_nodes_again_is_told_so_and_waits_anew() -> None:
@@ -82,7 +82,7 @@ def test_a_gang_that_lost_its_nodes_again_is_told_so_and_waits_anew() -> None:
     found = statuses.next("u")
     assert found is not None
     statuses.written("u", found, 10.5)
-    assert statuses.offer("u", placed, 12.0) == Offer(wait=1.0)
+    assert statuses.offer("u", placed, 12.0) == Offer(wait=PLACED)
 
 
 def test_a_clock_that_is_set_back_keeps_no_message_back() -> None:

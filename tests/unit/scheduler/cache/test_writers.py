@@ -14,7 +14,7 @@ from runtime.errors import Conflict, ConnectionFailed, Forbidden, NotFound, Serv
 from runtime.lease import LeaseLost
 from runtime.metrics import REGISTRY
 from runtime.wire import ObjectReference, Status
-from scheduler.cache.writers import Writers
+from scheduler.cache.writers import PODS_EXPECTED, Writers
 from scheduler.contract.decisions import Bind, Evict
 from scheduler.cycle import Result
 from scheduler.evicting.nominations import Lapse
@@ -256,6 +256,42 @@ async def test_events_are_sent_though_a_status_write_is_under_way() -> None:
     async with bench.at_work():
         await asyncio.sleep(0)
     assert bench.said.lines[1:] == ["PodGroup Normal Scheduled: pod group is ready"]
+
+
+def let_in() -> JobOutcome:
+    """A group that has no pods yet."""
+    return replace(waiting("0/0 tasks in gang unschedulable: x", "Inqueue"), condition=None)
+
+
+@pytest.mark.virtual_time
+async def test_a_group_that_was_let_in_has_some_seconds_until_it_is_told_that_it_has_no_pods() -> None:
+    bench = Bench()
+    async with bench.at_work():
+        bench.writers.submit(Result((), Outcome((let_in(),), ())))
+        await asyncio.sleep(PODS_EXPECTED - 0.1)
+        bench.writers.submit(Result((), Outcome((let_in(),), ())))
+        assert bench.said.lines == []
+        await asyncio.sleep(0.2)
+        assert bench.said.lines == ["PodGroup Warning Unschedulable: 0/0 tasks in gang unschedulable: x"]
+    assert bench.writers.owed == 0
+
+
+@pytest.mark.virtual_time
+@pytest.mark.parametrize("comes", ["pods", "news", "end"])
+async def test_what_comes_meanwhile_takes_its_place(comes: str) -> None:
+    bench = Bench()
+    bench.writers._clock = asyncio.get_running_loop().time
+    async with bench.at_work():
+        bench.writers.submit(Result((), Outcome((let_in(),), ())))
+        await asyncio.sleep(1.0)
+        if comes == "end":
+            bench.writers.forget("u")
+        else:
+            found = waiting("1/1 tasks in gang unschedulable: x", "Inqueue" if comes == "pods" else "Pending")
+            bench.writers.submit(Result((), Outcome((found,), ())))
+        await asyncio.sleep(2 * PODS_EXPECTED)
+    assert [line for line in bench.said.lines if "0/0" in line] == []
+    assert bench.writers.owed == 0
 
 
 @pytest.mark.virtual_time
