@@ -76,7 +76,7 @@ def unready(world: World, tasks: Collection[str]) -> Unready:
     needed: dict[str, int] = {}
     for task in spec.tasks:
         needed.setdefault(task.name, pods_needed(task.replicas, task.min_available))
-    ready = Counter(task_of(pod) for pod in world.pods.values() if _is_pod_ready(pod))
+    ready = Counter(task_of(pod) for pod in world.pods.values() if is_pod_ready(pod))
     waiting: dict[str, tuple[str, ...]] = {}
     for task in dependent:
         depends = task.depends_on
@@ -86,7 +86,8 @@ def unready(world: World, tasks: Collection[str]) -> Unready:
     return Unready(frozenset(waiting), "; ".join(parts))
 
 
-def _is_pod_ready(pod: Pod) -> bool:
+def is_pod_ready(pod: Pod) -> bool:
+    """Whether a pod is what a task that depends on its task waits for."""
     if pod.status.phase == SUCCEEDED:
         return True
     return pod.status.phase == RUNNING and all(status.ready for status in pod.status.container_statuses)

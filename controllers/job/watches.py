@@ -18,7 +18,9 @@ from controllers.job.facts import (
 from controllers.job.policies import reacts_to
 from controllers.job.reader import Reader, owner_uid
 from controllers.job.requests import SYNC, Request, job_key, of_pod
-from generated.batch.v1alpha1 import JOBS, Job
+from controllers.job.waiting import is_pod_ready
+from controllers.job.world import is_let_in
+from generated.batch.v1alpha1 import JOBS, Job, JobPhase
 from generated.bus.v1alpha1 import Command, Event
 from generated.core.v1 import PersistentVolumeClaim, Pod
 from generated.meta.v1 import OwnerReference
@@ -48,7 +50,7 @@ class OnJob:
     def on_update(self, old: Job, new: Job) -> None:
         if old.metadata.uid != new.metadata.uid:
             self._gone(old)
-        if old.spec != new.spec or old.status.state.phase != new.status.state.phase or _moved(old, new):
+        if old.spec != new.spec or _has_news(old, new) or _moved(old, new):
             self._note(key_of(new), SYNC, 0)
         if old.metadata.uid == new.metadata.uid:
             self._note_completed(old, new)
@@ -94,6 +96,8 @@ class OnPod:
             return
         self._note_stop(old, new)
         event = self._event(old, new)
+        if event == Event.OUT_OF_SYNC and _is_alike(old, new):
+            return
         code = exit_code(self._job(new), new) if event == Event.POD_FAILED else 0
         self._tell(new, of_pod(new, event, job_uid=uid, exit_code=code))
 
@@ -177,7 +181,7 @@ _FOUND: Final = {
 
 
 class OnPodGroup:
-    """A pod group that changes its phase, or that is gone, wakes its job."""
+    """A pod group that is let in or put back, that breaks, or that is gone, wakes its job."""
 
     def __init__(self, note: Note, reader: Reader) -> None:
         self._note = note
@@ -185,15 +189,17 @@ class OnPodGroup:
 
     def on_add(self, obj: PodGroup, initial: bool) -> None:  # noqa: FBT001  # as Handler
         """The job made it itself; but after an outage it may be let in already when it is first seen."""
-        if not initial and obj.status.phase not in {"", PodGroupPhase.PENDING}:
+        if not initial and is_let_in(obj):
             self._note(_job_of(obj), SYNC, 0)
 
     def on_update(self, old: PodGroup, new: PodGroup) -> None:
         if old.status.phase == new.status.phase:
             return
         uid = _job_uid(new)
-        is_news = new.status.phase == PodGroupPhase.UNKNOWN and not self._reader.recent.is_leaving(uid, new)
-        self._note(_job_of(new), Request(Event.UNKNOWN, job_uid=uid) if is_news else SYNC, 0)
+        if new.status.phase == PodGroupPhase.UNKNOWN and not self._reader.recent.is_leaving(uid, new):
+            self._note(_job_of(new), Request(Event.UNKNOWN, job_uid=uid), 0)
+        elif is_let_in(old) != is_let_in(new):
+            self._note(_job_of(new), SYNC, 0)
 
     def on_delete(self, obj: PodGroup) -> None:
         for owner in obj.metadata.owner_references:
@@ -245,6 +251,22 @@ def _scaled_down(old: Job, new: Job) -> list[str]:
         return []
     before = {task.name: task.replicas for task in old.spec.tasks}
     return [task.name for task in new.spec.tasks if task.replicas < before.get(task.name, 0)]
+
+
+def _has_news(old: Job, new: Job) -> bool:
+    """Whether a job came into another phase; into its first one it comes while it is looked at."""
+    before, after = old.status.state.phase, new.status.state.phase
+    return before != after and (before, after) != ("", JobPhase.PENDING)
+
+
+def _is_alike(old: Pod, new: Pod) -> bool:
+    """Whether a pod changed in nothing that a look at its job could see, as when it gets its node or its address."""
+    return _seen_of(old) == _seen_of(new)
+
+
+def _seen_of(pod: Pod) -> tuple[object, ...]:
+    meta, place = pod.metadata, (pod.metadata.uid, pod.metadata.deletion_timestamp)
+    return place, pod.status.phase, is_pod_ready(pod), meta.annotations, meta.labels, meta.owner_references
 
 
 def _moved(old: Job, new: Job) -> bool:

@@ -16,6 +16,11 @@ from generated.scheduling.v1beta1 import PodGroup, PodGroupPhase, Queue
 _NOT_ADMITTED = frozenset(("", PodGroupPhase.PENDING))
 
 
+def is_let_in(group: PodGroup) -> bool:
+    """Whether the scheduler let the group into its queue."""
+    return group.status.phase not in _NOT_ADMITTED
+
+
 class World(msgspec.Struct, frozen=True):
     """A job and what belongs to it."""
 
@@ -37,7 +42,7 @@ class World(msgspec.Struct, frozen=True):
     @property
     def is_admitted(self) -> bool:
         """Whether the scheduler let the pod group in."""
-        return self.group is not None and self.group.status.phase not in _NOT_ADMITTED
+        return self.group is not None and is_let_in(self.group)
 
     @property
     def is_forwarded(self) -> bool:

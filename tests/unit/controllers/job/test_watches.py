@@ -17,7 +17,7 @@ from controllers.job.requests import SYNC, Request, Target
 from controllers.job.watches import BURST_SECONDS, PATIENT, OnCommand, OnJob, OnPod, OnPodGroup, OnWaitedFor
 from generated.batch.v1alpha1 import Job, LifecyclePolicy
 from generated.bus.v1alpha1 import Command
-from generated.core.v1 import ContainerState, ContainerStateTerminated, ContainerStatus, Pod
+from generated.core.v1 import ContainerState, ContainerStateTerminated, ContainerStatus, Pod, PodCondition
 from generated.fakes.fakes import Fakes
 from generated.listers.core_v1 import PodLister
 from generated.meta.v1 import ObjectMeta, OwnerReference
@@ -52,7 +52,9 @@ class Notes:
         self.seen.append((key, request, delay))
 
     def event(self) -> str:
-        """The only event noted."""
+        """The only event noted, empty when there is none."""
+        if not self.seen:
+            return ""
         ((key, request, _),) = self.seen
         assert key == KEY
         return request.event
@@ -86,12 +88,14 @@ POD = "j-t-0"
     ("old", "new", "spec", "event"),
     [
         (a_pod(POD), a_pod(POD, "Failed"), {}, "PodFailed"),
-        (a_pod(POD, "Failed"), a_pod(POD, "Failed"), {}, "OutOfSync"),
         (a_pod(POD, "Pending"), a_pod(POD), {}, "PodRunning"),
-        (a_pod(POD), a_pod(POD), {}, "OutOfSync"),
         (a_pod(POD), a_pod(POD, "Pending"), {}, "PodPending"),
-        (a_pod(POD, "Pending"), a_pod(POD, "Pending"), {}, "OutOfSync"),
         (a_pod(POD), a_pod(POD, ""), {}, "OutOfSync"),
+        (a_pod(POD), a_pod(POD, is_terminating=True), {}, "OutOfSync"),
+        (a_pod(POD), a_pod(POD, is_marked=True), {}, "OutOfSync"),
+        (a_pod(POD), a_pod(POD, partition="1"), {}, "OutOfSync"),
+        # tasks may wait for it to be ready
+        (a_pod(POD), a_pod(POD, container_statuses=containers(0, ready=False)), {}, "OutOfSync"),
         # the task is complete with its last pod only
         (a_pod(POD), a_pod(POD, "Succeeded"), {"tasks": (a_task(replicas=1),), "policies": ANY}, "TaskCompleted"),
         (a_pod(POD), a_pod(POD, "Succeeded"), {"tasks": (a_task(replicas=1),)}, "OutOfSync"),
@@ -111,17 +115,17 @@ POD = "j-t-0"
             a_pod("j-t-1"),
             a_pod("j-t-1", container_statuses=containers(3)),
             {"tasks": ONE, "policies": FAILURE},
-            "OutOfSync",
+            "",
         ),
         # restarts of containers add up over the task
         (a_pod(POD), a_pod(POD, container_statuses=containers(2, 1)), {"policies": FAILURE}, "TaskFailed"),
-        (a_pod(POD), a_pod(POD, container_statuses=containers(2)), {"policies": FAILURE}, "OutOfSync"),
-        (a_pod(POD), a_pod(POD, container_statuses=containers(3)), {}, "OutOfSync"),
+        (a_pod(POD), a_pod(POD, container_statuses=containers(2)), {"policies": FAILURE}, ""),
+        (a_pod(POD), a_pod(POD, container_statuses=containers(3)), {}, ""),
         (
             a_pod(POD),
             a_pod(POD, container_statuses=containers(9)),
             {"policies": FAILURE, "tasks": (a_task(max_retry=-1),)},
-            "OutOfSync",
+            "",
         ),
     ],
 )
@@ -130,6 +134,15 @@ def test_an_update_of_a_pod_raises_an_event(old: Pod, new: Pod, spec: dict[str, 
     notes = Notes(replaced(a_job(), **spec), new)
     OnPod(notes, notes.reader).on_update(old, new)
     assert notes.event() == event
+
+
+@pytest.mark.parametrize("phase", ["Pending", "Running", "Failed"])
+def test_a_pod_that_gets_a_node_an_address_or_conditions_wakes_nobody(phase: str) -> None:
+    notes = Notes(a_job())
+    pod = a_pod(POD, phase, pod_ip="10.0.0.1", conditions=(PodCondition(type="PodScheduled", status="True"),))
+    new = msgspec.structs.replace(newer(pod), spec=msgspec.structs.replace(pod.spec, node_name="n"))
+    OnPod(notes, notes.reader).on_update(a_pod(POD, phase), new)
+    assert notes.seen == []
 
 
 def test_how_a_pod_ends_that_the_controller_has_told_to_go_is_no_event() -> None:
@@ -245,7 +258,7 @@ def test_the_exit_code_is_the_first_containers_or_the_first_that_says_something(
 def test_plain_looks_are_collected_and_what_policies_hear_of_is_not() -> None:
     notes = Notes(a_job())
     handler = OnPod(notes, notes.reader)
-    handler.on_update(a_pod(POD), newer(a_pod(POD)))
+    handler.on_update(a_pod(POD), newer(a_pod(POD, is_terminating=True)))
     handler.on_update(a_pod(POD), newer(a_pod(POD, "Failed")))
     assert [(request == SYNC, delay) for _, request, delay in notes.seen] == [(True, BURST_SECONDS), (False, 0)]
 
@@ -284,7 +297,9 @@ def test_pods_of_an_earlier_job_of_the_name_complete_no_task() -> None:
     [
         (a_job(), a_job(), False),
         (a_job(), a_job(status={"running": 2}), False),
+        (a_job(), a_job(phase="Pending"), False),  # it is looked at already
         (a_job(), a_job(phase="Running"), True),
+        (a_job(phase="Restarting"), a_job(phase="Pending"), True),
         (a_job(), a_job(max_retry=9), True),
         (
             a_job(),
@@ -377,31 +392,39 @@ def test_a_job_that_takes_the_name_of_another_completes_none_of_its_tasks() -> N
     ("old", "new", "events"),
     [
         (a_group("Pending"), a_group("Pending"), []),
+        (a_group(""), a_group("Pending"), []),
         (a_group("Pending"), a_group("Inqueue"), ["OutOfSync"]),
+        (a_group(""), a_group("Running"), ["OutOfSync"]),
+        (a_group("Inqueue"), a_group("Running"), []),
+        (a_group("Running"), a_group("Inqueue"), []),
+        (a_group("Inqueue"), a_group("Pending"), ["OutOfSync"]),
         (a_group("Running"), a_group("Unknown"), ["Unknown"]),
     ],
 )
-def test_a_group_that_changes_its_phase_wakes_its_job(old: PodGroup, new: PodGroup, events: list[str]) -> None:
+def test_a_group_that_is_let_in_put_back_or_broken_wakes_its_job(
+    old: PodGroup, new: PodGroup, events: list[str]
+) -> None:
     notes = Notes(a_job())
     OnPodGroup(notes, notes.reader).on_update(old, new)
     assert [(key, request.event) for key, request, _ in notes.seen] == [(KEY, event) for event in events]
 
 
 @pytest.mark.parametrize(
-    ("group", "dropped", "action"),
+    ("group", "dropped", "actions"),
     [
-        (a_group("Unknown"), "", "RestartJob"),
-        (a_group("Unknown"), "g", "SyncJob"),  # the group was just told to go
-        (a_group("Unknown", job=EARLIER), "", "SyncJob"),
+        (a_group("Unknown"), "", ["RestartJob"]),
+        (a_group("Unknown"), "g", []),  # the group was just told to go
+        (a_group("Unknown", job=EARLIER), "", ["SyncJob"]),
     ],
 )
-def test_only_the_group_that_the_job_has_restarts_it_when_it_breaks(group: PodGroup, dropped: str, action: str) -> None:
+def test_only_the_group_that_the_job_has_restarts_it_when_it_breaks(
+    group: PodGroup, dropped: str, actions: list[str]
+) -> None:
     notes = Notes(a_job())
     notes.reader.recent.dropped_group("u", dropped)
     OnPodGroup(notes, notes.reader).on_update(a_group("Running"), group)
-    [(_, request, _)] = notes.seen
-    policies = (LifecyclePolicy(event="Unknown", action="RestartJob"),)
-    assert decide(replaced(a_job(phase="Running"), policies=policies), request).action == action
+    job = replaced(a_job(phase="Running"), policies=(LifecyclePolicy(event="Unknown", action="RestartJob"),))
+    assert [decide(job, request).action for _, request, _ in notes.seen] == actions
 
 
 def test_a_group_without_owner_is_that_of_the_job_of_its_name() -> None:
