@@ -43,6 +43,8 @@ class JobStateReason:
     CLAIM_NOT_FOUND: Final = "ClaimNotFound"
     PLUGIN_NOT_AVAILABLE: Final = "PluginNotAvailable"
     DEPENDENCY_NOT_READY: Final = "DependencyNotReady"
+    NAME_TAKEN: Final = "PodNameTaken"
+    TOO_MANY_PODS: Final = "TooManyPods"
     CREATED: Final = "Created"
     COMMAND: Final = "Command"
 

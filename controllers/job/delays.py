@@ -14,7 +14,8 @@ from controllers.job.requests import Request
 from generated.bus.v1alpha1 import Action, Event
 from runtime.objects import Key
 
-_TARGETED: Final = frozenset((Action.RESTART_TASK, Action.RESTART_POD, Action.RESTART_PARTITION))
+TARGETED: Final = frozenset((Action.RESTART_TASK, Action.RESTART_POD, Action.RESTART_PARTITION))
+"""Actions that restart a part of a job."""
 _SILENT: Final = frozenset(
     (Action.SYNC_JOB, Action.ENQUEUE_JOB, Action.SYNC_QUEUE, Action.OPEN_QUEUE, Action.CLOSE_QUEUE)
 )
@@ -41,11 +42,15 @@ class Delays:
         return sum(map(len, self._waiting.values()))
 
     def arm(self, key: Key, delayed: Delayed) -> None:
-        """The same action for the same pod keeps its deadline; another one takes its place."""
+        """The same action for the same pod keeps its deadline; another action, or another pod of its name, takes its place."""
         entries = self._waiting.setdefault(key, {})
-        pod = delayed.request.target.pod
-        if pod not in entries or entries[pod].action != delayed.action:
-            entries[pod] = delayed
+        found = entries.get(delayed.request.target.pod)
+        if found is None or _subject(found) != _subject(delayed):
+            entries[delayed.request.target.pod] = delayed
+
+    def holds(self, key: Key, delayed: Delayed) -> bool:
+        """Whether it still waits."""
+        return self._waiting.get(key, {}).get(delayed.request.target.pod) is delayed
 
     def cancel_by_event(self, key: Key, request: Request) -> None:
         """Something happened to a pod: what waits because of its former state may be void."""
@@ -64,19 +69,11 @@ class Delays:
         """An action was carried out: those of its scope that wait need not be."""
         if action in _SILENT:
             return
-        target = request.target
 
         def is_covered(entry: Delayed) -> bool:
-            if action not in _TARGETED:
-                return entry.action not in _TARGETED
-            if entry.action != action:
-                return False
-            other = entry.request.target
-            if action == Action.RESTART_TASK:
-                return other.task == target.task
-            if action == Action.RESTART_POD:
-                return other.pod == target.pod
-            return (other.task, other.partition) == (target.task, target.partition)
+            if action not in TARGETED:
+                return entry.action not in TARGETED
+            return entry.action == action and scope(action, entry.request) == scope(action, request)
 
         self._remove(key, is_covered)
 
@@ -103,3 +100,15 @@ class Delays:
             del entries[pod]
         if not entries:
             self._waiting.pop(key, None)
+
+
+def scope(action: str, request: Request) -> tuple[str, ...]:
+    """What a targeted action restarts: one of the same scope does the same."""
+    target = request.target
+    if action == Action.RESTART_TASK:
+        return (target.task,)
+    return (target.pod,) if action == Action.RESTART_POD else (target.task, target.partition)
+
+
+def _subject(delayed: Delayed) -> tuple[str, str]:
+    return delayed.action, delayed.request.pod_uid

@@ -88,7 +88,7 @@ class Executor:
         is_put_off = self.tallies.puts_off(key_of(job), job.status, plan.status)
         written = job if is_put_off else await self.write_status(job, plan.status)
         if plan.drops_group:
-            await self._drop_group(written)
+            await self.drop_group(written)
         return written
 
     async def write_status(self, job: Job, status: JobStatus) -> Job:
@@ -146,6 +146,17 @@ class Executor:
         """Let the pod group follow the job."""
         groups = self._clients.scheduling_v1beta1.pod_groups
         await groups.patch(group.metadata.name, group.metadata.namespace, MergePatch(patch))
+
+    async def drop_group(self, job: Job) -> None:
+        """Delete the job's pod group. One that could not be deleted is owed, and counts as absent all the same."""
+        recent, uid, cached = self._reader.recent, job.metadata.uid, self._reader.cached_group(job)
+        group = cached if recent.owes_drop(uid) else recent.group(uid, cached)
+        if group is not None:
+            meta = group.metadata
+            recent.dropping_group(uid, meta.uid)
+            with suppress(NotFound, Conflict):
+                await self._clients.scheduling_v1beta1.pod_groups.delete(meta.name, meta.namespace, uid=meta.uid)
+        recent.dropped_group(uid)
 
     async def _create(self, world: World, wanted: Sequence[Place], plugins: Sequence[JobPlugin]) -> None:
         for place in {place.task: place for place in wanted}.values():
@@ -209,20 +220,9 @@ class Executor:
     async def _delete_pod(self, job: Job, pod: Pod) -> None:
         meta = pod.metadata
         self.tallies.note_write()
-        try:
+        with suppress(NotFound, Conflict):  # gone, or another pod of that name
             await self._clients.core_v1.pods.delete(meta.name, meta.namespace, uid=meta.uid)
-        except (NotFound, Conflict):
-            return  # gone, or another pod of that name
         self._reader.recent.deleted(job.metadata.uid, meta.uid)
-
-    async def _drop_group(self, job: Job) -> None:
-        group = self._reader.recent.group(job.metadata.uid, self._reader.cached_group(job))
-        if group is None:
-            return
-        meta = group.metadata
-        with suppress(NotFound, Conflict):
-            await self._clients.scheduling_v1beta1.pod_groups.delete(meta.name, meta.namespace, uid=meta.uid)
-        self._reader.recent.dropped_group(job.metadata.uid, meta.uid)
 
     def _tell(self, job: Job, reason: str, message: str) -> None:
         self._events.warning(JOBS, job, reason, message)

@@ -16,6 +16,7 @@ from controllers.job.requests import Request
 from generated.batch.v1alpha1 import Job, JobPhase
 from generated.bus.v1alpha1 import Event
 from generated.core.v1 import ContainerStatus, Pod
+from runtime import timestamps
 
 NO_LIMIT: Final = -1
 _ALIVE: Final = frozenset((RUNNING, PENDING))
@@ -87,15 +88,27 @@ def still_holds(request: Request, job: Job, pods: Mapping[str, Pod]) -> bool:
     return pod.status.phase == FAILED
 
 
-def is_due(request: Request, job: Job, pods: Mapping[str, Pod]) -> bool:
-    """Whether what a delayed action was armed for is still so: the pod pends, has failed or has no successor that runs."""
-    if request.version is not None and request.version < job.status.version:
+def failed_at(pod: Pod) -> float | None:
+    """When the last of a failed pod's containers ended, in unix seconds; None where its status doesn't tell."""
+    statuses = (*pod.status.init_container_statuses, *pod.status.container_statuses)
+    ends = [status.state.terminated.finished_at for status in statuses if status.state.terminated is not None]
+    times = [timestamps.parse_nanoseconds(end) / 1e9 for end in ends if end]
+    return max(times, default=None)
+
+
+def is_due(request: Request, job: Job, pods: Mapping[str, Pod], deleted: frozenset[str]) -> bool:
+    """
+    Whether what a delayed action was armed for is still so: the pod pends, has failed or has no successor that runs.
+
+    `deleted` are the UIDs of pods that the controller told to go: those wait for nothing.
+    """
+    if request.pod_uid in deleted or (request.version is not None and request.version < job.status.version):
         return False
     pod = pods.get(request.target.pod)
     phase = pod.status.phase if pod is not None else ""
     is_same = pod is not None and pod.metadata.uid == request.pod_uid
     if request.event == Event.POD_PENDING:
-        return is_same and phase == PENDING
+        return is_same and phase == PENDING and pod is not None and pod.metadata.deletion_timestamp is None
     if request.event == Event.POD_FAILED and is_same:
         return phase == FAILED
     return request.event not in {Event.POD_FAILED, Event.POD_EVICTED} or phase != RUNNING

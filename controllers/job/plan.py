@@ -7,20 +7,20 @@ again. Deterministic names make repeats harmless.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime
 
 import msgspec
 from msgspec.structs import replace
 
 from api import names
-from api.jobs import find_task
+from api.jobs import FINISHED_PHASES, find_task
 from controllers.job import status as statuses
 from controllers.job.counts import PENDING, SUCCEEDED, Counts, count, is_out_of_sync, phase_of, task_of
 from controllers.job.machine import SOFT, Cell, Operation, known_phase
 from controllers.job.requests import SYNC, Request, Target
 from controllers.job.rules import Change, Facts, exhausted, exhausted_or_pending
-from controllers.job.waiting import OBSTACLES, Unready, unready
+from controllers.job.waiting import OBSTACLES, Unready, taken_message, unready
 from controllers.job.world import Place, World, places
 from generated.batch.v1alpha1 import Job, JobPhase, JobStatus
 from generated.bus.v1alpha1 import Action
@@ -70,13 +70,16 @@ def _sync(world: World, cell: Cell, request: Request, now: datetime) -> Plan:
     if not world.is_admitted:
         counts = count(_alive(world, world.pods.values()), _terminating(world))
         facts = _facts(job, counts, job.status.min_available, request, is_admitted=False)
-        stored = _unexplained(statuses.counted(job.status, counts))
+        stored = statuses.counted(job.status, counts)
+        if not world.is_frozen:
+            stored = _unexplained(stored)
         return Plan(_next(job, stored, cell.rule(facts), now))
     wanted = places(job)
     carried = _completed_tasks(job)
     missing = [place for name, place in wanted.items() if name not in world.pods and place.task_name not in carried]
     waiting = unready(world, {place.task_name for place in missing})
-    create = tuple(place for place in missing if place.pod not in world.taken and place.task_name not in waiting.tasks)
+    wanting = [place for place in missing if place.task_name not in waiting.tasks and not world.is_frozen]
+    create = tuple(place for place in wanting if place.pod not in world.taken)
     delete = tuple(
         pod
         for name, pod in world.pods.items()
@@ -85,7 +88,10 @@ def _sync(world: World, cell: Cell, request: Request, now: datetime) -> Plan:
     counts = _sync_counts(world, wanted, create, delete, carried)
     stored = replace(statuses.counted(job.status, counts), min_available=job.spec.min_available)
     change = cell.rule(_facts(job, counts, job.spec.min_available, request))
-    return Plan(_explained(_next(job, stored, change, now), waiting), create=create, delete=delete)
+    status = _next(job, stored, change, now)
+    if not world.is_frozen:
+        status = _explained(status, waiting, world.taken)
+    return Plan(status, create=create, delete=delete)
 
 
 def _sync_counts(
@@ -191,14 +197,16 @@ def _facts(job: Job, counts: Counts, min_available: int, request: Request, *, is
 
 
 def _next(job: Job, status: JobStatus, change: Change | None, now: datetime) -> JobStatus:
-    """After the rule's word; a change of counters alone is a change, too."""
+    """After the rule's word; a change of counters alone is a change, too, but not of when a finished job finished."""
     if change is not None and change.phase != job.status.state.phase:
         return statuses.changed(status, change, now)
-    return statuses.touched(status, job.status, now)
+    return status if job.status.state.phase in FINISHED_PHASES else statuses.touched(status, job.status, now)
 
 
-def _explained(status: JobStatus, waiting: Unready) -> JobStatus:
-    """Of a job that is let in: say which tasks wait for others, as long as they do."""
+def _explained(status: JobStatus, waiting: Unready, taken: Collection[str]) -> JobStatus:
+    """Of a job that is let in: say which tasks wait for others, and which pods for their names, as long as they do."""
+    if taken:
+        return statuses.explained(status, names.JobStateReason.NAME_TAKEN, taken_message(taken))
     if waiting.tasks:
         return statuses.explained(status, names.JobStateReason.DEPENDENCY_NOT_READY, waiting.message)
     return statuses.admitted(_unexplained(status))

@@ -12,7 +12,7 @@ from api.jobs import queue_of
 from api.owners import controller_of, is_controlled_by, is_of_kind
 from controllers.freshest import Freshest
 from controllers.job.recent import Recent
-from controllers.job.world import World, places
+from controllers.job.world import World, is_let_in, places
 from generated.batch.v1alpha1 import JOBS, Job
 from generated.core.v1 import Pod
 from generated.listers.batch_v1alpha1 import JobLister
@@ -77,13 +77,15 @@ class Reader(msgspec.Struct, frozen=True):
         """All of it."""
         pods, deleted = self.pods(job)
         namespace = job.metadata.namespace
-        missing = (name for name in places(job) if name not in pods)
+        group = self.recent.group(job.metadata.uid, self.cached_group(job))
+        wanted = places(job) if group is not None and is_let_in(group) else ()
+        missing = (name for name in wanted if name not in pods)
         return World(
             job=job,
             pods=pods,
             deleted=deleted,
             taken=frozenset(name for name in missing if self.listers.pods.get(name, namespace) is not None),
-            group=self.recent.group(job.metadata.uid, self.cached_group(job)),
+            group=group,
             queue=self.listers.queues.get(queue_of(job.spec)),
             priorities=self._priorities(),
             claims=frozenset(

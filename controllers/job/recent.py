@@ -29,14 +29,15 @@ class Recent:
         self._made: dict[str, dict[str, _Made]] = {}
         self._deleted: dict[str, dict[str, float]] = {}
         self._stopped: set[str] = set()
-        self._groups: dict[str, PodGroup] = {}
+        self._groups: dict[str, tuple[PodGroup, float]] = {}
         self._dropped: dict[str, str] = {}
+        self._owed: set[str] = set()
 
     def created(self, job: str, pod: Pod) -> None:
         self._made.setdefault(job, {})[pod.metadata.name] = _Made(pod, self._clock())
 
     def deleted(self, job: str, pod: str) -> None:
-        """`pod` is the UID."""
+        """`pod` is the UID. It is known for a while after the pod is gone: what befell it before may yet be looked at."""
         self._deleted.setdefault(job, {})[pod] = self._clock()
 
     def was_deleted(self, job: str, pod: str) -> bool:
@@ -53,7 +54,8 @@ class Recent:
 
     def gone(self, job: str, pod: Pod) -> None:
         """The cache heard that a pod is gone."""
-        self._deleted.get(job, {}).pop(pod.metadata.uid, None)
+        if self.was_deleted(job, pod.metadata.uid):
+            self.deleted(job, pod.metadata.uid)
         self._stopped.discard(pod.metadata.uid)
         made = self._made.get(job, {})
         if (found := made.get(pod.metadata.name)) is not None and found.pod.metadata.uid == pod.metadata.uid:
@@ -76,22 +78,39 @@ class Recent:
     def created_group(self, job: str, group: PodGroup) -> None:
         """The job has this group, unless it is an old one that is still going."""
         if not self.is_leaving(job, group):
-            self._groups[job] = group
+            self._groups[job] = group, self._clock()
 
-    def dropped_group(self, job: str, group: str) -> None:
-        """`group` is the UID."""
+    def dropping_group(self, job: str, group: str) -> None:
+        """The group of this UID is to go, and counts as absent from now on; until `dropped_group` that is owed."""
+        self._owed.add(job)
         self._dropped[job] = group
         self._groups.pop(job, None)
 
+    def dropped_group(self, job: str) -> None:
+        """The server knows that the group is to go."""
+        self._owed.discard(job)
+
+    def owes_drop(self, job: str) -> bool:
+        """Whether an attempt to delete the job's group has failed."""
+        return job in self._owed
+
     def group(self, job: str, cached: PodGroup | None) -> PodGroup | None:
         """The pod group of a job: none when it is being deleted or was just told to be."""
+        made = self._made_group(job)
         if cached is None:
-            return self._groups.get(job)
-        made = self._groups.get(job)
+            return made
         if made is not None and made.metadata.uid == cached.metadata.uid:
             del self._groups[job]
             made = None
         return made if self.is_leaving(job, cached) else cached
+
+    def _made_group(self, job: str) -> PodGroup | None:
+        """The group that was created lately: one that never shows went unseen between two lists."""
+        made, at = self._groups.get(job, (None, 0.0))
+        if made is not None and at < self._clock() - KEPT_SECONDS:
+            del self._groups[job]
+            return None
+        return made
 
     def is_leaving(self, job: str, group: PodGroup) -> bool:
         """Whether the group is being deleted, or was just told to be."""
@@ -101,7 +120,7 @@ class Recent:
         """The cache heard that the group of this UID is gone."""
         if self._dropped.get(job) == group:
             del self._dropped[job]
-        made = self._groups.get(job)
+        made = self._made_group(job)
         if made is not None and made.metadata.uid == group:
             del self._groups[job]
 
@@ -109,3 +128,4 @@ class Recent:
         """The job is gone."""
         for held in (self._made, self._deleted, self._groups, self._dropped):
             held.pop(job, None)
+        self._owed.discard(job)

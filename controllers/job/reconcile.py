@@ -14,21 +14,23 @@ from datetime import UTC, datetime
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from api import names
 from api.jobs import INTERNAL_ACTIONS
 from controllers.job import metrics
 from controllers.job.commands import Order
-from controllers.job.delays import Delayed, Delays
+from controllers.job.delays import TARGETED, Delayed, Delays, scope
 from controllers.job.executor import Executor, is_namespace_leaving
-from controllers.job.facts import is_due, still_holds
+from controllers.job.facts import exit_code, failed_at, is_due, still_holds
 from controllers.job.inbox import Inbox
 from controllers.job.machine import Operation, cell
 from controllers.job.plan import is_hopeless, plan
 from controllers.job.policies import decide
 from controllers.job.reader import Reader
 from controllers.job.requests import SYNC, Request
-from controllers.job.steps import Preparation
+from controllers.job.steps import Preparation, Step
+from controllers.job.waiting import RECHECK_SECONDS
 from generated.batch.v1alpha1 import JOBS, Job
 from generated.bus.v1alpha1 import Action, Event
 from generated.clients.clientset import Clientset
@@ -71,13 +73,18 @@ class JobReconciler:
         if isinstance(work, Order):
             await self._take(work)
             return DONE
-        if self._parts.reader.job(work) is None:
+        job = self._parts.reader.job(work)
+        if job is None:
             self.inbox.take(work)
             return DONE
         requests = self.inbox.take(work)
         for request in requests:
             self.delays.cancel_by_event(work, request)
-        recheck = await self._handle_all(work, requests)
+        try:
+            recheck = await self._handle_all(work, requests)
+        finally:
+            if self._parts.reader.listers.jobs.by_key(work) is None:
+                self.forget(job)  # what was noted since it went would stay for good
         return self._next_look(work, recheck)
 
     def forget(self, job: Job) -> None:
@@ -119,14 +126,22 @@ class JobReconciler:
         The seconds after which a job that waits for something is looked at again; 0 for one that doesn't.
         """
         for entry in self.delays.expired(key, self._parts.clock()):
-            await self._expire(key, entry, [*requests, SYNC])
-        for number, request in enumerate(requests):
+            if self.delays.holds(key, entry):  # else an action of its scope was carried out just now
+                await self._expire(key, entry, [*requests, SYNC])
+        restarted: set[tuple[str, ...]] = set()
+        for number, found in enumerate(requests):
             job = self._parts.reader.job(key)
             if job is None:
                 return 0.0
+            request = self._completed(job, found)
             action, delay = decide(job, request)
             if action == Action.SYNC_JOB or not self._still_holds(job, request):
                 continue
+            if action in TARGETED:
+                if self._is_settled(job, request) or (action, *scope(action, request)) in restarted:
+                    continue
+                if not delay:
+                    restarted.add((action, *scope(action, request)))
             if delay:
                 self._arm(key, job, request, action, delay)
                 continue
@@ -165,16 +180,18 @@ class JobReconciler:
     async def _act(self, job: Job, action: str, request: Request) -> float:
         """Carry out one cell. Gives what `_handle_all` does."""
         parts = self._parts
-        found = cell(job.status.state.phase, action)
+        found, step = cell(job.status.state.phase, action), Step(job)
         if found.operation is Operation.SYNC and job.metadata.deletion_timestamp is None and not is_hopeless(job):
             step = await self._preparation.run(job, self._now())
-            if step.recheck:
+            if step.recheck and not step.is_frozen:
                 return step.recheck
             job = step.job
             found = cell(job.status.state.phase, action)
         world = parts.reader.world(job)
+        if step.is_frozen:
+            world = replace(world, is_frozen=True)
         await parts.executor.carry_out(world, plan(world, found, request, action, self._now()))
-        return 0.0
+        return RECHECK_SECONDS if world.taken else step.recheck
 
     def _is_over(self, key: Key, request: Request, error: Exception) -> bool:
         """Whether a request has failed too often. Conflicts and outages of the API count for nothing."""
@@ -204,12 +221,25 @@ class JobReconciler:
         self.delays.drop(key, entry)  # when it fails, it is the request that is tried again
         if job is None or job.metadata.uid != entry.job_uid:
             return
-        if is_due(entry.request, job, self._parts.reader.pods(job)[0]):
+        if is_due(entry.request, job, *self._parts.reader.pods(job)):
             await self._attempt(key, entry.action, entry.request._replace(action=entry.action), rest)
 
     def _still_holds(self, job: Job, request: Request) -> bool:
         """What was found rather than seen to happen counts only if nobody reacted to it yet."""
         return not request.is_found or still_holds(request, job, self._parts.reader.pods(job)[0])
+
+    def _completed(self, job: Job, request: Request) -> Request:
+        """With the exit code as the job's policies ask for it: when the pod was first seen, its job may not have been."""
+        if request.event != Event.POD_FAILED:
+            return request
+        pod = self._parts.reader.pods(job)[0].get(request.target.pod)
+        if pod is None or pod.metadata.uid != request.pod_uid:
+            return request
+        return request._replace(exit_code=exit_code(job, pod) or request.exit_code)
+
+    def _is_settled(self, job: Job, request: Request) -> bool:
+        """Whether the pod was told to go since then: a restart of its task must not lead to the next one."""
+        return self._parts.reader.recent.was_deleted(job.metadata.uid, request.pod_uid)
 
     def _arm(self, key: Key, job: Job, request: Request, action: str, delay: float) -> None:
         text = duration.format_seconds(delay)
@@ -220,11 +250,14 @@ class JobReconciler:
 
     def _since(self, job: Job, request: Request) -> float:
         """When what a delayed action reacts to began."""
-        pod = self._parts.reader.pods(job)[0].get(request.target.pod)
-        created = pod.metadata.creation_timestamp if pod is not None else None
+        pod, now = self._parts.reader.pods(job)[0].get(request.target.pod), self._parts.clock()
+        if pod is None or pod.metadata.uid != request.pod_uid:
+            return now
+        created = pod.metadata.creation_timestamp
         if request.event == Event.POD_PENDING and created:
             return timestamps.parse_nanoseconds(created) / 1e9
-        return self._parts.clock()
+        ended = failed_at(pod) if request.event == Event.POD_FAILED else None
+        return min(now, ended) if ended is not None else now  # clocks of nodes differ
 
     def _tell_start(self, job: Job, action: str) -> None:
         message = f"Start to execute action {action} "

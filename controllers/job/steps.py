@@ -23,8 +23,15 @@ from controllers.job.podgroups import build_group, group_patch
 from controllers.job.reader import Reader
 from controllers.job.upkeep import NotOwnedError
 from controllers.job.volumes import markers, missing_claims, name_claims
-from controllers.job.waiting import LEAVING_SECONDS, PLUGIN_FAILED, RECHECK_SECONDS, Obstacle, obstacle
-from controllers.job.world import World
+from controllers.job.waiting import (
+    LEAVING_SECONDS,
+    PLUGIN_FAILED,
+    RECHECK_SECONDS,
+    Obstacle,
+    obstacle,
+    waiting_condition,
+)
+from controllers.job.world import World, places
 from generated.batch.v1alpha1 import JOBS, Job, JobPhase
 from generated.clients.clientset import Clientset
 from generated.scheduling.v1beta1 import PodGroup
@@ -41,6 +48,8 @@ class Step(msgspec.Struct, frozen=True):
 
     job: Job
     recheck: float = 0.0
+    is_frozen: bool = False
+    """Whether it goes on, but may create no pods: what its plugins need is somebody else's."""
 
 
 class Preparation:
@@ -65,16 +74,18 @@ class Preparation:
         if job.spec.plugins:
             try:
                 with self._told(job, Reason.PLUGIN_ERROR, PLUGIN_FAILED, unless=NotOwnedError):
-                    job = await self._plugins(job)
+                    job = await self._plugins(job, world)
             except NotOwnedError as error:
                 found = not_owned(error)
-                return Step(await self._explain(job, found), found.recheck)
+                return Step(await self._explain(job, found), found.recheck, is_frozen=True)
         if known_phase(job.status.state.phase) == JobPhase.PENDING:
             with self._told(job, Reason.PVC_ERROR, "Failed to create PVC, err: "):
                 job = await self._volumes(job, world)
         if world.is_forwarded:
             job = await self._forward(job)
         with self._told(job, Reason.POD_GROUP_ERROR, "Failed to create PodGroup, err: "):
+            if self._reader.recent.owes_drop(job.metadata.uid):
+                await self._executor.drop_group(job)
             await self._group(job, world)
         return Step(job)
 
@@ -87,13 +98,20 @@ class Preparation:
             self._events.warning(JOBS, job, found.event, found.event_message)
         return await self._executor.write_status(job, status)
 
-    async def _plugins(self, job: Job) -> Job:
-        """Let plugins make what they have not made yet, and let the rest follow the job; the marks are saved at once."""
+    async def _plugins(self, job: Job, world: World) -> Job:
+        """
+        Let plugins make what they have not made yet, and let the rest follow the job; the marks are saved at once.
+
+        Before pods are made again, what they need is looked for: somebody may have deleted it.
+        """
         plugins, marked = plugins_of(job), job.status.controlled_resources
         fresh = [plugin for plugin in plugins if names.plugin_marker(plugin.name) not in marked]
         upkeep = self._executor.upkeep
         await upkeep.establish(job, fresh)
-        await upkeep.follow(job, [plugin for plugin in plugins if plugin not in fresh])
+        standing = [plugin for plugin in plugins if plugin not in fresh]
+        await upkeep.follow(job, standing)
+        if _makes_pods_again(world):
+            await upkeep.restore(job, standing)
         marks = {names.plugin_marker(plugin.name): plugin.name for plugin in fresh if plugin.leaves_marker}
         return await self._executor.write_status(job, replace(job.status, controlled_resources={**marked, **marks}))
 
@@ -141,13 +159,10 @@ class Preparation:
 
     def _tell_pending(self, job: Job, group: PodGroup) -> None:
         """Why the scheduler keeps the group waiting, if its newest condition says so."""
-        true = [condition for condition in group.status.conditions if condition.status == "True"]
-        if not true:
-            return
-        newest = max(true, key=lambda condition: condition.last_transition_time or "")
-        if newest.type != names.PodGroupReason.SCHEDULED:
+        found = waiting_condition(group)
+        if found is not None:
             place = f"{job.metadata.namespace}:{job.metadata.name}"
-            message = f"PodGroup {place} {newest.type.lower()}, reason: {newest.message}"
+            message = f"PodGroup {place} {found.type.lower()}, reason: {found.message}"
             self._events.warning(JOBS, job, Reason.POD_GROUP_PENDING, message)
 
     @contextmanager
@@ -160,6 +175,13 @@ class Preparation:
         except (ApiError, ConnectionFailed, JobError, QuantityError) as error:
             self._events.warning(JOBS, job, reason, f"{prefix}{error}")
             raise
+
+
+def _makes_pods_again(world: World) -> bool:
+    """Whether pods are missing of a job that has had some."""
+    if not world.is_admitted or not world.job.status.task_status_count:
+        return False
+    return any(name not in world.pods for name in places(world.job))
 
 
 def not_owned(error: NotOwnedError) -> Obstacle:

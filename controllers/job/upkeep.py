@@ -60,6 +60,13 @@ class PluginUpkeep:
                 if wanted.upkeep is Upkeep.FOLLOW:
                     await self._ensure(job, wanted)
 
+    async def restore(self, job: Job, plugins: Iterable[JobPlugin]) -> None:
+        """Make again what somebody has deleted, since pods are about to need it. Raises as `establish`."""
+        for plugin in plugins:
+            for wanted in plugin.objects(job):
+                if not await self._update(job, wanted):
+                    await self._create(job, wanted)
+
     async def remove(self, job: Job, plugins: Iterable[JobPlugin]) -> None:
         """Delete what this job owns. Raises ApiError, ConnectionFailed."""
         for plugin in plugins:
@@ -76,8 +83,9 @@ class PluginUpkeep:
         key = (wanted.resource.kind, wanted.name)
         if known.get(key) == wanted.tells:
             return
-        if key in known or not await self._create(job, wanted):
-            await self._update(job, wanted)
+        is_there = key in known or not await self._create(job, wanted)
+        if is_there and not await self._update(job, wanted):
+            await self._create(job, wanted)  # somebody has deleted it
         known[key] = wanted.tells
 
     async def _create(self, job: Job, wanted: Wanted) -> bool:
@@ -88,21 +96,25 @@ class PluginUpkeep:
             return False
         return True
 
-    async def _update(self, job: Job, wanted: Wanted) -> None:
-        """Bring an object that is there up to date."""
+    async def _update(self, job: Job, wanted: Wanted) -> bool:
+        """Bring an object that is there up to date; False when it is gone."""
         namespace = job.metadata.namespace
-        found = await self._client.get(wanted.resource, wanted.name, namespace)
+        try:
+            found = await self._client.get(wanted.resource, wanted.name, namespace)
+        except NotFound:
+            return False
         if not is_controlled_by(found.metadata, job.metadata.uid):
             raise NotOwnedError(wanted, job, controller_of(found.metadata))
         if wanted.upkeep is Upkeep.KEEP:
-            return
+            return True
         data: Mapping[str, str] = found.data
         is_same = data == wanted.tells if wanted.upkeep is Upkeep.FOLLOW else wanted.tells.items() <= data.items()
         if is_same:
-            return
+            return True
         content = await asyncio.to_thread(wanted.content)
         body = {"metadata": {"uid": found.metadata.uid}, "data": {**dict.fromkeys(data), **content["data"]}}
         await self._client.patch(wanted.resource, wanted.name, namespace, MergePatch(body))
+        return True
 
     async def _delete(self, job: Job, wanted: Wanted) -> None:
         namespace = job.metadata.namespace

@@ -12,22 +12,31 @@ from typing import Final, NamedTuple
 
 from api import names
 from api.dependencies import lacking, pods_needed
-from api.jobs import find_task, queue_of
+from api.jobs import find_task, queue_of, total_replicas
 from controllers.job.counts import RUNNING, SUCCEEDED, task_of
 from controllers.job.plugins import unknown_plugin
 from controllers.job.volumes import is_generated
-from controllers.job.world import World
+from controllers.job.world import MOST_PODS, World
 from generated.batch.v1alpha1 import Iteration
 from generated.core.v1 import Pod
+from generated.scheduling.v1beta1 import PodGroup, PodGroupCondition
 
 Reason = names.JobStateReason
 
 OBSTACLES: Final = frozenset(
-    (Reason.QUEUE_NOT_FOUND, Reason.CLAIM_NOT_FOUND, Reason.PLUGIN_NOT_AVAILABLE, Reason.DEPENDENCY_NOT_READY)
+    (
+        Reason.QUEUE_NOT_FOUND,
+        Reason.CLAIM_NOT_FOUND,
+        Reason.PLUGIN_NOT_AVAILABLE,
+        Reason.DEPENDENCY_NOT_READY,
+        Reason.NAME_TAKEN,
+        Reason.TOO_MANY_PODS,
+    )
 )
 RECHECK_SECONDS: Final = 60.0
 LEAVING_SECONDS: Final = 1.0
 """How soon a job looks again for the end of what an earlier job of its name has left: no watch tells of it."""
+_SHOWN_NAMES: Final = 5
 PLUGIN_FAILED: Final = "Execute plugin when job add failed, err: "
 
 
@@ -53,6 +62,9 @@ def obstacle(world: World) -> Obstacle | None:
     spec = world.job.spec
     if world.queue is None:
         return Obstacle(Reason.QUEUE_NOT_FOUND, f"queue {queue_of(spec)} is not found")
+    if (pods := total_replicas(spec)) > MOST_PODS:
+        message = f"spec.tasks[*].replicas ask for {pods} pods, of which a job may have {MOST_PODS}"
+        return Obstacle(Reason.TOO_MANY_PODS, message, Reason.TOO_MANY_PODS, message)
     if unknown := unknown_plugin(world.job):
         message = f"failed to get plugin {unknown}"
         told = f"{PLUGIN_FAILED}{message}"
@@ -84,6 +96,20 @@ def unready(world: World, tasks: Collection[str]) -> Unready:
             waiting[task.name] = found
     parts = [f"task {name} waits for {', '.join(found)}" for name, found in waiting.items()]
     return Unready(frozenset(waiting), "; ".join(parts))
+
+
+def taken_message(taken: Collection[str]) -> str:
+    """Which pods can't be created, as long as others have their names."""
+    shown = sorted(taken)[:_SHOWN_NAMES]
+    rest = f" and {len(taken) - len(shown)} more" if len(taken) > len(shown) else ""
+    return f"waits until other pods named {', '.join(shown)}{rest} are gone"
+
+
+def waiting_condition(group: PodGroup) -> PodGroupCondition | None:
+    """The newest condition of a group, if it says why the scheduler lets it wait."""
+    true = [condition for condition in group.status.conditions if condition.status == "True"]
+    newest = max(true, key=lambda condition: condition.last_transition_time or "", default=None)
+    return newest if newest is not None and newest.type != names.PodGroupReason.SCHEDULED else None
 
 
 def is_pod_ready(pod: Pod) -> bool:

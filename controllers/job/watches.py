@@ -18,7 +18,7 @@ from controllers.job.facts import (
 from controllers.job.policies import reacts_to
 from controllers.job.reader import Reader, owner_uid
 from controllers.job.requests import SYNC, Request, job_key, of_pod
-from controllers.job.waiting import is_pod_ready
+from controllers.job.waiting import is_pod_ready, waiting_condition
 from controllers.job.world import is_let_in
 from generated.batch.v1alpha1 import JOBS, Job, JobPhase
 from generated.bus.v1alpha1 import Command, Event
@@ -181,7 +181,7 @@ _FOUND: Final = {
 
 
 class OnPodGroup:
-    """A pod group that is let in or put back, that breaks, or that is gone, wakes its job."""
+    """A pod group that is let in or put back, that breaks, that is told why it waits, or that is gone, wakes its job."""
 
     def __init__(self, note: Note, reader: Reader) -> None:
         self._note = note
@@ -193,12 +193,11 @@ class OnPodGroup:
             self._note(_job_of(obj), SYNC, 0)
 
     def on_update(self, old: PodGroup, new: PodGroup) -> None:
-        if old.status.phase == new.status.phase:
-            return
-        uid = _job_uid(new)
-        if new.status.phase == PodGroupPhase.UNKNOWN and not self._reader.recent.is_leaving(uid, new):
+        uid, is_new_phase = _job_uid(new), old.status.phase != new.status.phase
+        is_broken = is_new_phase and new.status.phase == PodGroupPhase.UNKNOWN
+        if is_broken and not self._reader.recent.is_leaving(uid, new):
             self._note(_job_of(new), Request(Event.UNKNOWN, job_uid=uid), 0)
-        elif is_let_in(old) != is_let_in(new):
+        elif (is_new_phase and not (is_let_in(old) and is_let_in(new))) or _waits_anew(old, new):
             self._note(_job_of(new), SYNC, 0)
 
     def on_delete(self, obj: PodGroup) -> None:
@@ -251,6 +250,14 @@ def _scaled_down(old: Job, new: Job) -> list[str]:
         return []
     before = {task.name: task.replicas for task in old.spec.tasks}
     return [task.name for task in new.spec.tasks if task.replicas < before.get(task.name, 0)]
+
+
+def _waits_anew(old: PodGroup, new: PodGroup) -> bool:
+    """Whether a group is told to wait, or to wait for something else: its job passes that on."""
+    if old.status.conditions == new.status.conditions:
+        return False
+    before, after = waiting_condition(old), waiting_condition(new)
+    return after is not None and (before is None or (before.type, before.reason) != (after.type, after.reason))
 
 
 def _has_news(old: Job, new: Job) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 import msgspec
 
@@ -13,6 +14,8 @@ from generated.batch.v1alpha1 import Job
 from generated.core.v1 import Pod
 from generated.scheduling.v1beta1 import PodGroup, PodGroupPhase, Queue
 
+MOST_PODS: Final = 150_000
+"""Pods of one job: as many as Kubernetes is made for in a whole cluster. A slip of the pen may ask for two billion."""
 _NOT_ADMITTED = frozenset(("", PodGroupPhase.PENDING))
 
 
@@ -37,6 +40,8 @@ class World(msgspec.Struct, frozen=True):
     priorities: Mapping[str, int] = msgspec.field(default_factory=dict)
     """Values of priority classes."""
     claims: frozenset[str] = frozenset()
+    is_frozen: bool = False
+    """Whether pods can't be created, since what their plugins need is somebody else's."""
     """Those of the claims that the job names which exist."""
 
     @property
@@ -67,11 +72,11 @@ class Place(msgspec.Struct, frozen=True):
 
 
 def places(job: Job) -> dict[str, Place]:
-    """Every pod that the job should have, by name, in order of tasks and ordinals."""
+    """Every pod that the job should have, by name, in order of tasks and ordinals; MOST_PODS at most."""
     found: dict[str, Place] = {}
     for number, task in enumerate(job.spec.tasks):
         name = task_name(task, number) if not task.name else task.name
-        for ordinal in range(task.replicas):
+        for ordinal in range(min(task.replicas, MOST_PODS - len(found))):
             pod = names.pod_name(job.metadata.name, name, ordinal)
             found[pod] = Place(number, name, ordinal, pod)
     return found

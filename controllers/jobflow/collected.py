@@ -91,7 +91,8 @@ class Collected:
 
     def _is_perishable(self, flow: JobFlow, entry: Flow) -> bool:
         template = self._reader.template(entry.name, flow.metadata.namespace)
-        spec = merge(spec_document(template) if template is not None else {}, changes_of(entry))
+        written = spec_document(template) if template is not None else {}
+        spec = merge(written, changes_of(entry, written))
         return spec.get(_TIME_TO_LIVE) is not None
 
 

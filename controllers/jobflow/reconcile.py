@@ -229,7 +229,7 @@ class JobFlowReconciler:
 
 def _job(flow: JobFlow, entry: Flow, template: JobTemplate, name: str) -> dict[str, Any]:
     """The job of an entry, as a document."""
-    namespace = flow.metadata.namespace
+    namespace, spec = flow.metadata.namespace, spec_document(template)
     creators = {
         names.CREATED_BY_JOB_TEMPLATE_KEY: names.created_by(namespace, entry.name),
         names.CREATED_BY_JOB_FLOW_KEY: names.created_by(namespace, flow.metadata.name),
@@ -244,5 +244,5 @@ def _job(flow: JobFlow, entry: Flow, template: JobTemplate, name: str) -> dict[s
             "annotations": creators,
             "ownerReferences": [msgspec.to_builtins(owner_reference(JOB_FLOWS, flow))],
         },
-        "spec": merge(spec_document(template), changes_of(entry)),
+        "spec": merge(spec, changes_of(entry, spec)),
     }

@@ -7,15 +7,19 @@ zero value in a patch, are kept (as `controllers.stored` does for jobs).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
 
+from api import names
 from generated.flow.v1alpha1 import Flow, JobFlow, JobTemplate
 from runtime.decoding import decoder_of
 from runtime.model import Model
 
 _EMPTY: Final = msgspec.Raw(b"{}")
+_FILLED_IN: Final = {"queue": names.DEFAULT_QUEUE, "maxRetry": names.DEFAULT_MAX_RETRY}
+"""What the server adds to the job spec of every patch."""
 
 
 class StoredTemplate(JobTemplate, kw_only=True):
@@ -84,8 +88,22 @@ def spec_document(template: JobTemplate) -> dict[str, Any]:
     return document
 
 
-def changes_of(entry: Flow) -> dict[str, Any]:
-    """What an entry changes in its template's spec."""
+def changes_of(entry: Flow, base: Mapping[str, Any]) -> dict[str, Any]:
+    """
+    What an entry changes in its template's spec, which is `base`.
+
+    The server fills in a default queue and maxRetry, so those two count as unset where the template has others
+    (api.md 12, item 2).
+    """
+    changes = _changes_of(entry)
+    return {
+        name: value
+        for name, value in changes.items()
+        if name not in _FILLED_IN or value != _FILLED_IN[name] or base.get(name) is None
+    }
+
+
+def _changes_of(entry: Flow) -> dict[str, Any]:
     if not isinstance(entry, StoredEntry):
         return {} if entry.patch is None else dict(msgspec.json.decode(msgspec.json.encode(entry.patch.job_spec)))
     changes: dict[str, Any] = msgspec.json.decode(entry.changes)

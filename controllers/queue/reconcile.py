@@ -130,8 +130,11 @@ class QueueReconciler:
         if parent in SHUT and not is_shut:
             await self._mark(queue, _TRUE)
             self._ask(Request(name, Action.CLOSE_QUEUE, CASCADE))
-        elif parent == QueueState.OPEN and is_shut and _is_marked(queue):
-            self._ask(Request(name, Action.OPEN_QUEUE, CASCADE))
+        elif parent == QueueState.OPEN and _is_marked(queue):
+            if is_shut:
+                self._ask(Request(name, Action.OPEN_QUEUE, CASCADE))
+            else:  # the parent was opened before its close got here; a later close is somebody's own
+                await self._mark(queue, _FALSE)
 
     async def _open(self, queue: Queue, wanted: str, request: Request) -> None:
         if queue.spec.parent not in {"", names.ROOT_QUEUE} and self._parent_state(queue) in SHUT:
@@ -169,6 +172,8 @@ class QueueReconciler:
         if request.event == CASCADE and self._parent_state(queue) not in SHUT:
             return  # the parent was opened again meanwhile
         try:
+            if request.event != CASCADE and _is_marked(queue):
+                queue = await self._mark(queue, _FALSE)  # whoever closes it himself opens it himself
             await self._apply(queue, wanted)
         except (ApiError, ConnectionFailed) as error:
             reason = names.QueueReason.CLOSE_QUEUE
@@ -186,13 +191,13 @@ class QueueReconciler:
         _log.info("queue.state queue=%s from=%s to=%s", name, queue.status.state, state)
         return self._noted(applied)
 
-    async def _mark(self, queue: Queue, value: str) -> None:
+    async def _mark(self, queue: Queue, value: str) -> Queue:
         """Note whether the queue was closed by its parent."""
         key = names.CLOSED_BY_PARENT_ANNOTATION
         if queue.metadata.annotations.get(key) == value:
-            return
+            return queue
         body = {"metadata": {"uid": queue.metadata.uid, "annotations": {key: value}}}
-        self._noted(await self._clients.scheduling_v1beta1.queues.patch(queue.metadata.name, MergePatch(body)))
+        return self._noted(await self._clients.scheduling_v1beta1.queues.patch(queue.metadata.name, MergePatch(body)))
 
     def _parent_state(self, queue: Queue) -> str:
         """

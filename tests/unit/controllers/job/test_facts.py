@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from controllers.job.facts import has_task_failed, is_due, is_task_completed, still_holds
+from controllers.job.facts import failed_at, has_task_failed, is_due, is_task_completed, still_holds
 from controllers.job.requests import Request, Target
 from generated.batch.v1alpha1 import LifecyclePolicy
-from generated.core.v1 import Pod
+from generated.core.v1 import ContainerState, ContainerStateTerminated, ContainerStatus, Pod
 from tests.unit.controllers.job.samples import a_job, a_pod, a_task, containers
 
 POD = "j-t-0"
@@ -142,10 +142,26 @@ def test_a_delayed_action_is_due_while_its_cause_lasts(
     event: str, uid: str, phase: str | None, due: bool
 ) -> None:  # a column
     pods = {POD: a_pod(POD, phase)} if phase is not None else {}
-    assert is_due(of(event, uid=uid), a_job(), pods) == due
+    assert is_due(of(event, uid=uid), a_job(), pods, frozenset()) == due
+
+
+def test_nothing_is_due_for_a_pod_that_was_told_to_go() -> None:
+    pending, failed = {POD: a_pod(POD, "Pending")}, {POD: a_pod(POD, "Failed")}
+    assert not is_due(of("PodPending"), a_job(), pending, frozenset({f"uid-{POD}"}))
+    assert not is_due(of("PodFailed"), a_job(), failed, frozenset({f"uid-{POD}"}))
+    assert not is_due(of("PodPending"), a_job(), {POD: a_pod(POD, "Pending", is_terminating=True)}, frozenset())
+
+
+def test_when_a_pod_failed_is_when_its_last_container_ended() -> None:
+    def end(time: str | None) -> ContainerStatus:
+        return ContainerStatus(state=ContainerState(terminated=ContainerStateTerminated(finished_at=time)))
+
+    pod = a_pod(POD, "Failed", container_statuses=(end("1970-01-01T00:01:00Z"), end("1970-01-01T00:00:30Z"), end(None)))
+    assert failed_at(pod) == 60.0
+    assert failed_at(a_pod(POD, "Failed", container_statuses=(ContainerStatus(),))) is None
 
 
 def test_nothing_is_due_for_pods_of_an_earlier_version() -> None:
     job = a_job(status={"version": 2})
-    assert not is_due(of("PodPending", version=1), job, {POD: a_pod(POD, "Pending")})
-    assert is_due(of("PodPending", version=2), job, {POD: a_pod(POD, "Pending")})
+    assert not is_due(of("PodPending", version=1), job, {POD: a_pod(POD, "Pending")}, frozenset())
+    assert is_due(of("PodPending", version=2), job, {POD: a_pod(POD, "Pending")}, frozenset())

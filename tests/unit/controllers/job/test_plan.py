@@ -11,7 +11,7 @@ from controllers.job.machine import cell
 from controllers.job.plan import Plan, is_hopeless, plan
 from controllers.job.requests import SYNC, Request, Target
 from controllers.job.status import initial
-from controllers.job.world import World
+from controllers.job.world import MOST_PODS, World, places
 from generated.batch.v1alpha1 import DependsOn, Job, PartitionPolicySpec
 from tests.unit.controllers.job.samples import NOW, a_group, a_job, a_pod, a_task, a_world, containers, with_counts
 
@@ -52,6 +52,35 @@ def test_names_that_foreign_pods_hold_are_left_alone_until_they_are_free() -> No
     made = act(a_world(a_job(phase="Pending"), taken=frozenset({"j-t-1"})))
     assert created(made) == ["j-t-0", "j-t-2"]
     assert made.status.pending == 2
+    assert (made.status.state.reason, made.status.state.message) == (
+        "PodNameTaken",
+        "waits until other pods named j-t-1 are gone",
+    )
+
+
+def test_a_job_whose_plugins_lack_something_counts_its_pods_and_creates_none() -> None:
+    job = a_job(a_task(replicas=3), phase="Running", status={"running": 3}, min_available=1)
+    made = act(a_world(job, a_pod("j-t-0", "Succeeded"), a_pod("j-t-1"), is_frozen=True))
+    assert created(made) == []
+    assert (made.status.running, made.status.succeeded, made.status.pending) == (1, 1, 0)
+
+
+@pytest.mark.parametrize("ending", ["Completed", "Failed", "Terminated"])
+def test_when_a_finished_job_finished_stays_when_its_pods_go(ending: str) -> None:
+    job = a_job(phase=ending, status=with_counts(Succeeded=3))
+    job = msgspec.structs.replace(
+        job,
+        status=msgspec.structs.replace(
+            job.status, state=msgspec.structs.replace(job.status.state, last_transition_time="2026-05-01T11:00:00Z")
+        ),
+    )
+    made = act(a_world(job, a_pod("j-t-0", "Succeeded")))
+    assert made.status.succeeded == 1
+    assert made.status.state.last_transition_time == "2026-05-01T11:00:00Z"
+
+
+def test_no_more_pods_are_thought_of_than_a_cluster_holds() -> None:
+    assert len(places(a_job(a_task(replicas=10), a_task("w", 2_147_483_647)))) == MOST_PODS
 
 
 def test_a_job_that_is_being_deleted_is_left_alone() -> None:

@@ -55,14 +55,18 @@ def test_a_pod_that_no_watch_ever_shows_is_forgotten_after_a_while() -> None:
     assert recent.pods("u", {}) == ({}, frozenset())
 
 
-def test_a_deletion_is_remembered_as_long_as_the_cache_shows_the_pod() -> None:
+def test_a_deletion_is_remembered_as_long_as_the_cache_shows_the_pod_and_a_while_longer() -> None:
     clock = Clock()
     recent = Recent(clock)
     recent.deleted("u", POD.metadata.uid)
     clock.now += KEPT_SECONDS * 2
     assert recent.pods("u", {"j-t-0": POD})[1] == {"uid-j-t-0"}
     recent.gone("u", POD)
-    assert recent.pods("u", {"j-t-0": POD})[1] == frozenset()
+    assert recent.pods("u", {})[1] == {"uid-j-t-0"}
+    clock.now += KEPT_SECONDS + 1
+    assert recent.pods("u", {})[1] == frozenset()
+    recent.gone("u", POD)
+    assert not recent.was_deleted("u", POD.metadata.uid)
 
 
 def test_a_created_group_is_seen_until_the_cache_has_it() -> None:
@@ -74,11 +78,19 @@ def test_a_created_group_is_seen_until_the_cache_has_it() -> None:
     assert recent.group("u", None) is None
 
 
+def test_a_created_group_that_never_shows_is_believed_in_for_a_while() -> None:
+    clock = Clock()
+    recent = Recent(clock)
+    recent.created_group("u", a_group(""))
+    clock.now += KEPT_SECONDS + 1
+    assert recent.group("u", None) is None
+
+
 def test_a_dropped_group_counts_as_absent_and_its_successor_does_not() -> None:
     recent = Recent(Clock())
     old = a_group("Running")
     successor = msgspec.structs.replace(old, metadata=msgspec.structs.replace(old.metadata, uid="g2"))
-    recent.dropped_group("u", "g")
+    recent.dropping_group("u", "g")
     assert recent.group("u", old) is None
     recent.created_group("u", successor)
     assert recent.group("u", old) == successor

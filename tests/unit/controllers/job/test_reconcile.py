@@ -28,6 +28,9 @@ from generated.core.v1 import (
     PODS,
     SERVICES,
     ConfigMap,
+    ContainerState,
+    ContainerStateTerminated,
+    ContainerStatus,
     PersistentVolumeClaim,
     PersistentVolumeClaimSpec,
     Pod,
@@ -37,7 +40,7 @@ from generated.fakes.fakes import Fakes
 from generated.listers.core_v1 import PodLister
 from generated.meta.v1 import ObjectMeta
 from generated.scheduling.v1beta1 import POD_GROUPS, ClusterSpec, PodGroupCondition, Queue, QueueSpec
-from runtime.controller import DONE
+from runtime.controller import DONE, again_after
 from runtime.errors import (
     AlreadyExists,
     ApiError,
@@ -142,7 +145,8 @@ async def test_a_group_is_created_once_even_while_the_cache_lags() -> None:
 async def test_a_group_that_is_still_going_is_not_taken_for_the_new_one() -> None:
     job = a_job(phase="Pending")
     world = World(job, QUEUE)
-    world.reader.recent.dropped_group("u", "g")
+    world.reader.recent.dropping_group("u", "g")
+    world.reader.recent.dropped_group("u")
     world.fakes.log.fail(AlreadyExists(status(409, "AlreadyExists")), "create", POD_GROUPS)
     readable(world.fakes, POD_GROUPS.plural, with_group(job, "Running"))
     assert await world.look() == ["create podgroups j-u"]
@@ -453,6 +457,44 @@ async def test_a_group_follows_its_job() -> None:
     assert world.fakes.writes[0].body["spec"]["minMember"] == 3
 
 
+async def test_a_group_that_could_not_be_dropped_is_dropped_before_there_is_a_new_one() -> None:
+    job = a_job(a_task(replicas=1), phase="Running", policies=POLICY, max_retry=3)
+    group = with_group(job, "Running")
+    world = World(job, QUEUE, group, a_pod("j-t-0", "Failed"))
+    world.fakes.log.answer(_restarting(job), "update", JOBS)
+    world.fakes.log.fail(ServerError(status(500, "InternalError")), "delete", POD_GROUPS)
+    with pytest.raises(ServerError):
+        await world.look(failing())
+    assert world.reader.world(world.job()).group is None
+    assert (await world.look())[:2] == ["delete podgroups j-u", "create podgroups j-u"]
+
+
+async def test_a_running_job_whose_objects_are_somebody_elses_still_ends() -> None:
+    job = replaced(a_job(a_task(replicas=1), phase="Running", status=with_counts(Running=1)), plugins={"svc": ()})
+    world = World(job, QUEUE, with_group(job, "Running"), a_pod("j-t-0", "Succeeded"))
+    world.fakes.log.fail(AlreadyExists(status(409, "AlreadyExists")), "create", CONFIG_MAPS)
+    readable(world.fakes, CONFIG_MAPS.plural, ConfigMap(metadata=ObjectMeta(name="j-svc", namespace="ns")))
+    assert (await world.look())[-1] == "status Completed"
+
+
+async def test_a_pod_whose_name_is_taken_is_waited_for() -> None:
+    job = a_job(a_task(replicas=1), phase="Pending")
+    foreign = Pod(metadata=ObjectMeta(name="j-t-0", namespace="ns", uid="f"))
+    world = World(job, QUEUE, with_group(job), foreign)
+    assert await world.look() == ["status Pending"]
+    assert world.result == again_after(60)
+    assert "j-t-0" in world.fakes.writes[-1].body["status"]["state"]["message"]
+
+
+async def test_more_pods_than_a_cluster_holds_are_an_obstacle() -> None:
+    job = a_job(a_task(replicas=2_147_483_647), phase="Pending", min_available=1)
+    world = World(job, QUEUE)
+    assert await world.look() == ["status Pending"]
+    state = world.fakes.writes[-1].body["status"]["state"]
+    assert state["reason"] == "TooManyPods"
+    assert "2147483647 pods" in state["message"]
+
+
 async def test_a_group_of_somebody_else_is_reported() -> None:
     world = World(a_job(phase="Pending"), QUEUE)
     world.fakes.log.fail(AlreadyExists(status(409, "AlreadyExists")), "create", POD_GROUPS)
@@ -591,6 +633,89 @@ async def test_a_delayed_action_for_a_pod_that_runs_by_then_is_dropped() -> None
     world.now += 41
     assert "delete pods j-t-0" not in await world.look()
     assert len(world.reconciler.delays) == 0
+
+
+def _policy(event: str, action: str, **fields: Any) -> LifecyclePolicy:
+    return LifecyclePolicy(event=event, action=action, **fields)
+
+
+def _task_world(policy: LifecyclePolicy, phase: str) -> World:
+    """A running job of two pods in one phase."""
+    job = a_job(a_task(replicas=2), phase="Running", policies=(policy,), max_retry=3, min_available=0)
+    return World(job, QUEUE, with_group(job), a_pod("j-t-0", phase), a_pod("j-t-1", phase))
+
+
+def _restarts(world: World) -> int:
+    return sum(
+        write.subresource == "status" and write.body["status"]["state"]["phase"] == "Restarting"
+        for write in world.fakes.writes
+    )
+
+
+async def test_pods_of_a_task_that_expire_together_restart_it_once() -> None:
+    world = _task_world(_policy("PodPending", "RestartTask", timeout="1m"), "Pending")
+    await world.look(PENDING, PENDING._replace(target=Target("t", "j-t-1"), pod_uid="uid-j-t-1"))
+    assert len(world.reconciler.delays) == 2
+    world.now += 61
+    await world.look()
+    assert _restarts(world) == 1
+    assert len(world.reconciler.delays) == 0
+
+
+async def test_pods_of_a_task_that_fail_together_restart_it_once() -> None:
+    world = _task_world(_policy("PodFailed", "RestartTask"), "Failed")
+    await world.look(failing("j-t-0"), failing("j-t-1"))
+    assert _restarts(world) == 1
+    # one that failed before its end was asked for, and is only heard of now
+    await world.look(failing("j-t-1"))
+    assert _restarts(world) == 1
+
+
+async def test_a_pod_that_takes_the_place_of_another_has_its_own_time() -> None:
+    world = _pending_world()
+    await world.look(PENDING)
+    pod = a_pod("j-t-0", "Pending")
+    meta = msgspec.structs.replace(pod.metadata, uid="new", creation_timestamp="2026-05-01T12:00:30Z")
+    world.pods.put(msgspec.structs.replace(pod, metadata=meta))
+    world.now += 35
+    await world.look(PENDING._replace(pod_uid="new"))
+    assert world.result.again_after == pytest.approx(55)
+
+
+async def test_the_time_of_a_failed_pod_runs_from_its_end_on() -> None:
+    world = _task_world(_policy("PodFailed", "RestartPod", timeout="5m"), "Failed")
+    ended = (NOW - timedelta(seconds=240)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    state = ContainerState(terminated=ContainerStateTerminated(finished_at=ended, exit_code=1))
+    world.pods.put(a_pod("j-t-0", "Failed", container_statuses=(ContainerStatus(state=state),)))
+    await world.look(failing())
+    assert world.result.again_after == pytest.approx(60)
+
+
+async def test_an_exit_code_is_read_as_the_jobs_policies_ask_for_it() -> None:
+    policy = LifecyclePolicy(exit_code=137, action="RestartJob")
+    job = a_job(a_task(replicas=1), phase="Running", policies=(policy,), max_retry=3)
+    ends = tuple(
+        ContainerStatus(name=name, state=ContainerState(terminated=ContainerStateTerminated(exit_code=code)))
+        for name, code in (("a", 0), ("b", 137))
+    )
+    world = World(job, QUEUE, with_group(job), a_pod("j-t-0", "Failed", container_statuses=ends))
+    await world.look(failing(exit_code=0))  # as it was noted before the job was seen
+    assert _restarts(world) == 1
+
+
+async def test_a_job_that_goes_while_it_is_looked_at_leaves_nothing_behind() -> None:
+    job = a_job(phase="Pending")
+    world = World(job, QUEUE, with_group(job))
+    create = world.reconciler._parts.executor._create_pod
+
+    async def last_look(*arguments: Any, **options: Any) -> None:
+        await create(*arguments, **options)
+        world.fakes.batch_v1alpha1.jobs.lister.remove(KEY)
+        world.reconciler.forget(job)
+
+    world.reconciler._parts.executor._create_pod = last_look  # type: ignore[method-assign]  # what happens meanwhile
+    await world.look()
+    assert world.reader.recent._made == {}
 
 
 async def test_what_was_found_at_the_start_counts_only_where_nothing_reacted() -> None:

@@ -13,7 +13,8 @@ from generated.batch.v1alpha1 import JOBS, Job
 from generated.core.v1 import CONFIG_MAPS, SECRETS, SERVICES, ConfigMap, Secret, Service
 from generated.fakes.fakes import Fakes
 from generated.meta.v1 import ObjectMeta, OwnerReference
-from runtime.errors import AlreadyExists
+from generated.networking.v1 import NETWORK_POLICIES
+from runtime.errors import AlreadyExists, NotFound
 from tests.unit.controllers.fakes import readable, status
 from tests.unit.controllers.job.samples import a_job, a_task, replaced
 
@@ -41,6 +42,9 @@ class World:
 
     async def follow(self, job: Job) -> list[str]:
         return await self._writes(self.upkeep.follow, job)
+
+    async def restore(self, job: Job) -> list[str]:
+        return await self._writes(self.upkeep.restore, job)
 
     async def remove(self, job: Job) -> list[str]:
         return await self._writes(self.upkeep.remove, job)
@@ -72,6 +76,17 @@ async def test_hosts_follow_a_job_that_was_scaled_and_keys_do_not() -> None:
     assert await world.follow(scaled) == ["patch configmaps j-svc"]
     assert world.fakes.writes[-1].body == {"metadata": {"uid": "uid-j-svc"}, "data": host_data(scaled)}
     assert await world.follow(scaled) == []
+
+
+async def test_what_somebody_has_deleted_is_made_again() -> None:
+    world, job = World(), job_with("svc")
+    await world.establish(job)
+    gone = NotFound(status(404, "NotFound"))
+    readable(world.fakes, CONFIG_MAPS.plural, gone)
+    assert await world.follow(job_with("svc", replicas=3)) == ["create configmaps j-svc"]
+    for plural in (SERVICES.plural, NETWORK_POLICIES.plural):
+        readable(world.fakes, plural, gone)
+    assert await world.restore(job) == ["create configmaps j-svc", "create services j", "create networkpolicies j"]
 
 
 async def test_hosts_of_a_task_that_is_gone_go_too() -> None:

@@ -21,7 +21,7 @@ from generated.core.v1 import ContainerState, ContainerStateTerminated, Containe
 from generated.fakes.fakes import Fakes
 from generated.listers.core_v1 import PodLister
 from generated.meta.v1 import ObjectMeta, OwnerReference
-from generated.scheduling.v1beta1 import PodGroup, Queue
+from generated.scheduling.v1beta1 import PodGroup, PodGroupCondition, PodGroupStatus, Queue
 from runtime.lister import Store
 from runtime.objects import Key
 from tests.unit.controllers.job.samples import a_group, a_job, a_pod, a_task, containers, replaced
@@ -388,11 +388,27 @@ def test_a_job_that_takes_the_name_of_another_completes_none_of_its_tasks() -> N
     assert [request for _, request, _ in notes.seen] == [SYNC]
 
 
+def test_a_group_that_is_told_why_it_waits_wakes_its_job_once() -> None:
+    def told(reason: str, message: str, kind: str = "Unschedulable") -> PodGroup:
+        condition = PodGroupCondition(type=kind, status="True", reason=reason, message=message)
+        return msgspec.structs.replace(a_group(), status=PodGroupStatus(phase="Inqueue", conditions=(condition,)))
+
+    notes = Notes(a_job())
+    handler = OnPodGroup(notes, notes.reader)
+    handler.on_update(a_group("Inqueue"), told("NotEnoughResources", "3/6"))
+    assert notes.event() == "OutOfSync"
+    handler.on_update(told("NotEnoughResources", "3/6"), told("NotEnoughResources", "4/6"))
+    handler.on_update(told("NotEnoughResources", "4/6"), told("", "", "Scheduled"))
+    assert len(notes.seen) == 1
+    handler.on_update(told("", "", "Scheduled"), told("NotEnoughTasks", "no pods"))
+    assert len(notes.seen) == 2
+
+
 @pytest.mark.parametrize(
     ("old", "new", "events"),
     [
         (a_group("Pending"), a_group("Pending"), []),
-        (a_group(""), a_group("Pending"), []),
+        (a_group(""), a_group("Pending"), ["OutOfSync"]),
         (a_group("Pending"), a_group("Inqueue"), ["OutOfSync"]),
         (a_group(""), a_group("Running"), ["OutOfSync"]),
         (a_group("Inqueue"), a_group("Running"), []),
@@ -421,7 +437,7 @@ def test_only_the_group_that_the_job_has_restarts_it_when_it_breaks(
     group: PodGroup, dropped: str, actions: list[str]
 ) -> None:
     notes = Notes(a_job())
-    notes.reader.recent.dropped_group("u", dropped)
+    notes.reader.recent.dropping_group("u", dropped)
     OnPodGroup(notes, notes.reader).on_update(a_group("Running"), group)
     job = replaced(a_job(phase="Running"), policies=(LifecyclePolicy(event="Unknown", action="RestartJob"),))
     assert [decide(job, request).action for _, request, _ in notes.seen] == actions

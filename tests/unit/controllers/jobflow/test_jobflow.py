@@ -164,6 +164,24 @@ async def test_changes_of_the_entry_are_merged_over_its_template() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("patch", "queue", "retries"),
+    [
+        ({"queue": "default", "maxRetry": 3}, "q2", 7),  # what the server fills in
+        ({"queue": "q3", "maxRetry": 1}, "q3", 1),
+        ({}, "q2", 7),
+    ],
+)
+async def test_defaults_of_a_patch_leave_the_templates_queue_and_retries(
+    patch: dict[str, Any], queue: str, retries: int
+) -> None:
+    entry = {"name": "a", "patch": {"jobSpec": {**patch, "minAvailable": 1}}}
+    world = World(a_flow(entry), a_template("a", queue="q2", maxRetry=7))
+    await world.look()
+    spec = world.fakes.writes[0].body["spec"]
+    assert (spec["queue"], spec["maxRetry"]) == (queue, retries)
+
+
 async def test_a_missing_template_is_told_once_and_the_rest_goes_on() -> None:
     world = World(a_flow("gone", "b"), *templates("b"))
     assert await world.look() == ["create jobs f-b", "update jobflows f"]

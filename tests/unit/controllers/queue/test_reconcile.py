@@ -85,6 +85,9 @@ def _short(write: Any) -> str:
         ([queue("q", "Closed", "root", "true")], "SyncQueue", "", [], [Request("q", "OpenQueue", CASCADE)]),
         ([queue("q", parent="p", mark="true"), queue("p", "Closed")], "CloseQueue", CASCADE, ["q state=Closed"], []),
         ([queue("q", parent="p", mark="true"), queue("p")], "CloseQueue", CASCADE, [], []),
+        # whoever closes a queue himself opens it himself, whatever its parent does
+        ([queue("q", mark="true")], "CloseQueue", "CommandIssued", ["q mark=false", "q state=Closed"], []),
+        ([queue("q", parent="p", mark="true"), queue("p")], "SyncQueue", "", ["q mark=false"], []),
     ],
 )
 async def test_a_request_writes_what_is_needed(
