@@ -20,7 +20,7 @@ from scheduler.agentscheduler.loop import AgentScheduler
 from scheduler.agentscheduler.options import PROGRAM
 from scheduler.agentscheduler.queue import PodQueue
 from scheduler.cache.facts import Facts
-from scheduler.cache.feed import feed
+from scheduler.cache.feed import Forgetting, feed
 from scheduler.cache.selection import Selection, selector_of, share_of
 from scheduler.cache.shards import ShardWriter
 from scheduler.cache.writers import Writers
@@ -77,6 +77,7 @@ class AgentProcess(Process):
         )
         selection = Selection(selector_of(flags.node_selector), share_of(os.environ))
         self.informers = feed(connection.informers, self.scheduler.push, self._kinds(facts), selection)
+        self.informers["Pod"].add_handler(Forgetting(self.writers.forget))
         self._hand_over(manager, configurations, clients)
 
     def _configurations(self, connection: Connection) -> Configurations:

@@ -20,6 +20,7 @@ from scheduler.reporting.messages import PATIENCE, gist
 from scheduler.reporting.outcome import GANG_READY
 
 if TYPE_CHECKING:
+    from generated.scheduling.v1beta1 import PodGroup
     from scheduler.reporting.outcome import JobOutcome, TaskOutcome
 
 BREATH = 1.0
@@ -57,10 +58,22 @@ class GroupStatus:
             condition.transition_id if condition else "",
         )
 
+    @classmethod
+    def stored(cls, group: PodGroup) -> GroupStatus:
+        """The status that the server has, its newest condition included."""
+        status = group.status
+        true = [condition for condition in status.conditions if condition.status == "True"]
+        newest = max(reversed(true), key=lambda condition: condition.last_transition_time or "", default=None)
+        told = (newest.type, newest.reason, newest.message) if newest is not None else ("", "", "")
+        return cls(status.phase, status.running, status.succeeded, status.failed, *told)
+
     @property
     def gist(self) -> tuple[object, ...]:
         """What counts at once."""
         return self.phase, self.running, self.succeeded, self.failed, self.condition, self.reason, gist(self.message)
+
+
+_LONG_AGO = float("-inf")
 
 
 class _Told(msgspec.Struct):
@@ -92,6 +105,11 @@ class GroupStatuses:
         self._waiting: dict[str, deque[GroupStatus]] = {}
         self._placed: dict[str, float] = {}
         """Since when gangs have their nodes and have not been told."""
+
+    def learn(self, uid: str, status: GroupStatus) -> None:
+        """What the server says of a group of which nothing was told yet: the scheduler before has written it."""
+        if uid not in self._told and uid not in self._waiting:
+            self._told[uid] = _Told(status, _LONG_AGO)
 
     def offer(self, uid: str, status: GroupStatus, now: float, *, at_once: bool = False) -> Offer:
         """Take in a status. `now` in seconds; `at_once` when there will be no other time."""
@@ -150,6 +168,20 @@ class GroupStatuses:
         return len(self._waiting)
 
 
+def _stored(found: TaskOutcome) -> tuple[str, str, str | None, float] | None:
+    """What the pod was told by the scheduler before, None for nothing."""
+    pod = found.task.pod
+    if pod is None:
+        return None
+    for condition in pod.status.conditions:
+        if condition.type == "PodScheduled" and condition.status == "False":
+            node = pod.status.nominated_node_name
+            # None and "" both leave the pod without a node: the former takes away one that it has.
+            nominated = found.nominated if not node and not found.nominated else node
+            return condition.reason, condition.message, nominated, _LONG_AGO
+    return None
+
+
 class TaskStatuses:
     """Per pod (by uid): the last word on why it waits."""
 
@@ -159,7 +191,7 @@ class TaskStatuses:
     def offer(self, found: TaskOutcome, now: float) -> Offer:
         """Whether a pod must hear this; remembers it as told."""
         uid = found.task.uid
-        told = self._told.get(uid)
+        told = self._told.get(uid) or _stored(found)
         if told is not None:
             reason, message, nominated, at = told
             if (reason, nominated) == (found.reason, found.nominated):
@@ -169,6 +201,10 @@ class TaskStatuses:
                     return Offer(wait=pause)
         self._told[uid] = (found.reason, found.message, found.nominated, now)
         return Offer(is_news=True, is_first=True)
+
+    def note(self, uid: str, reason: str, message: str, now: float) -> None:
+        """The pod was told something that no session has found."""
+        self._told[uid] = reason, message, "", now
 
     def holds(self, found: TaskOutcome) -> bool:
         """Whether this is still the last word."""

@@ -25,6 +25,11 @@ _INT32 = re.compile(r"[+-]?[0-9]{1,10}")
 _TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 _PHASES = {"Running": Status.RUNNING, "Succeeded": Status.SUCCEEDED, "Failed": Status.FAILED}
 DEFAULT_PRIORITY = 1
+_OVERSUBSCRIBED = {
+    "cpu": names.OVERSUBSCRIPTION_CPU_ANNOTATION,
+    "memory": names.OVERSUBSCRIPTION_MEMORY_ANNOTATION,
+}
+_AMOUNT = re.compile(r"[0-9]{1,18}(\.[0-9]{1,9})?")
 
 
 def task_of(pod: Pod, shapes: Shapes) -> Task:
@@ -79,11 +84,29 @@ def _preemptable(meta: ObjectMeta) -> bool:
 
 
 def allocatable_of(node: Node) -> Mapping[str, float]:
-    """What a node offers, in the scheduler's numbers. A resource that can't be read counts as absent, with a word."""
+    """
+    What a node offers, in the scheduler's numbers: its allocatable and what is offered again (scheduler.md 4.7).
+
+    A resource that can't be read counts as absent, with a word.
+    """
     offered: dict[str, float] = {}
     for name, value in node.status.allocatable.items():
         try:
             offered |= {key: float(amount) for key, amount in numbers(amounts({name: value})).items()}
         except QuantityError as error:
             log.warning("node offers an unreadable amount node=%s error=%s", node.metadata.name, error)
+    for name, key in _OVERSUBSCRIBED.items():
+        if extra := _oversubscribed(node, key):
+            offered[name] = offered.get(name, 0.0) + extra
     return offered
+
+
+def _oversubscribed(node: Node, key: str) -> float:
+    """What the agent found to be asked for and idle; 0 where it says nothing, or nothing that can be read."""
+    text = node.metadata.annotations.get(key)
+    if text is None:
+        return 0.0
+    if _AMOUNT.fullmatch(text) is None:
+        log.warning("node has an unreadable annotation node=%s annotation=%s value=%s", node.metadata.name, key, text)
+        return 0.0
+    return float(text)

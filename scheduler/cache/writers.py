@@ -201,6 +201,7 @@ class Writers:
         log.warning("bind failed pod=%s node=%s error=%s", task.key, bind.node, error)
         text = f"failed to bind to node {bind.node}: {error}"
         await self._set_condition(task, names.PodReason.SCHEDULER_ERROR, text, "")
+        self._tasks.note(task.uid, names.PodReason.SCHEDULER_ERROR, text, self._clock())
         self._unbound(task.uid)
 
     async def _stands_there(self, bind: Bind) -> bool:
@@ -220,6 +221,7 @@ class Writers:
         uid = group.metadata.uid
         self._pod_groups[uid] = group
         self._tell_refusal(uid, group, found.refusal)
+        self._groups.learn(uid, GroupStatus.stored(group))
         offer = self._groups.offer(uid, GroupStatus.of(found), self._clock(), at_once=at_once)
         if offer.wait:
             self._offered[uid] = found

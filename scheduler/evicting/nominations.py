@@ -87,11 +87,16 @@ class Nominations:
         return len(self.by_task)
 
     def grant(self, tasks: Iterable[Task], reason: str, victims: Iterable[Task]) -> None:
-        """Keep the places on which tasks stand now, Pipelined, beyond this session."""
-        evicted = {victim.uid: victim.key for victim in victims}
+        """
+        Keep the places on which tasks stand now, Pipelined, beyond this session.
+
+        A task that was granted a place before, and lost it, still answers for the victims of then.
+        """
+        fresh = {victim.uid: victim.key for victim in victims}
         for task in tasks:
             if task.node is not None:
-                job = self.cluster.jobs.get(task.job)
+                job, former = self.cluster.jobs.get(task.job), self.by_task.get(task.uid)
+                evicted = fresh if former is None else {**former.victims, **fresh}
                 self.by_task[task.uid] = Nomination(
                     task.uid, task.key, task.job, task.node.name, reason, evicted, job.pod_group if job else None
                 )

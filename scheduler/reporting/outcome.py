@@ -112,7 +112,8 @@ def _job_outcome(session: Session, job: Job) -> JobOutcome:
     is_told = bool(job.tasks) or (not whole and job.id in session.job_messages)
     text = "" if whole else messages.gang_text(session, job)
     condition = _condition(session, job, reason, text) if is_told else None
-    phase = _phase(session, job, is_unschedulable=condition is not None and condition.type == "Unschedulable")
+    is_unschedulable = condition is not None and condition.type == "Unschedulable"
+    phase = _phase(session, job, is_broken=is_unschedulable and _has_gangs(session))
     counts = job.counts
     waits = phase in {"Unknown", "Pending", "Inqueue"} and not whole
     return JobOutcome(
@@ -162,13 +163,18 @@ def _leaving(job: Job) -> int:
     return sum(task.status is Status.RELEASING and task.node is not None for task in job.tasks.values())
 
 
-def _phase(session: Session, job: Job, *, is_unschedulable: bool) -> str:
+def _has_gangs(session: Session) -> bool:
+    """Whether a job of which only some pods run is broken: without the gang plugin it has begun (compat: SCHED-11)."""
+    return any(plugin.name == "gang" for plugin in session.plugins)
+
+
+def _phase(session: Session, job: Job, *, is_broken: bool) -> str:
     """Phase of scheduler.md 14.2, by its table's order."""
-    if job.counts[Status.RUNNING] and is_unschedulable:
+    if job.counts[Status.RUNNING] and is_broken:
         return "Unknown"
     standing = job.count(SCHEDULED) + _leaving(job)
     if standing >= job.min_available:
-        # A pod that has yet to run keeps a group from being over, whatever its minimum.
+        # compat: SCHED-12. A pod that has yet to run keeps a group from being over, whatever its minimum.
         is_over = standing == job.count(COMPLETED) and not job.count((*_WAITING, Status.BINDING))
         return "Completed" if is_over else "Running"
     return "Inqueue" if session.phase(job) == "Inqueue" else "Pending"

@@ -13,7 +13,7 @@ from generated.scheduling.v1beta1 import PodGroup, Queue
 from scheduler.actions import BUILT_IN as ACTIONS
 from scheduler.cache.facts import Facts
 from scheduler.cache.shapes import Shapes
-from scheduler.cache.translate import status_of, task_of
+from scheduler.cache.translate import allocatable_of, status_of, task_of
 from scheduler.cycle import run_cycle
 from scheduler.state.cluster import Cluster
 from scheduler.state.status import Status
@@ -344,3 +344,15 @@ def test_a_standby_takes_the_phases_that_another_scheduler_gives() -> None:
     made.follows_phases = False
     made.apply(("PodGroup", second, first))
     assert made.cluster.jobs["ns/g"].phase == "Running"
+
+
+def test_what_a_node_offers_again_is_added_to_its_allocatable() -> None:
+    def offered(**annotations: str) -> Any:
+        keys = {f"volcano.sh/oversubscription-{name}": value for name, value in annotations.items()}
+        found = node(cpu="2", memory="1Gi")
+        meta = msgspec.structs.replace(found.metadata, annotations=keys)
+        return allocatable_of(msgspec.structs.replace(found, metadata=meta))
+
+    plain = offered()
+    assert offered(cpu="4000", memory="1024") == {**plain, "cpu": 6000.0, "memory": plain["memory"] + 1024}
+    assert offered(cpu="-1", memory="a lot") == plain

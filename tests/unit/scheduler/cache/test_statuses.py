@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import pytest
+
+from generated.core.v1 import Pod, PodCondition, PodStatus
+from generated.scheduling.v1beta1 import PodGroup, PodGroupCondition, PodGroupStatus
 from scheduler.cache.statuses import PLACED, GroupStatus, GroupStatuses, Offer, TaskStatuses
 from scheduler.reporting.messages import PATIENCE
 from scheduler.reporting.outcome import GANG_READY, TaskOutcome
@@ -90,6 +94,55 @@ def test_a_clock_that_is_set_back_keeps_no_message_back() -> None:
     statuses.offer("u", status("Inqueue", "3/6 tasks"), 1000)
     statuses.written("u", status("Inqueue", "3/6 tasks") if (first := statuses.next("u")) is None else first, 1000)
     assert statuses.offer("u", status("Inqueue", "4/6 tasks"), 10).is_first
+
+
+def stored(phase: str, *conditions: PodGroupCondition) -> PodGroup:
+    return PodGroup(status=PodGroupStatus(phase=phase, conditions=conditions))
+
+
+def test_what_the_scheduler_before_has_written_is_told_already() -> None:
+    def condition(kind: str, reason: str, message: str) -> PodGroupCondition:
+        time = "2026-05-01T12:00:00Z"
+        return PodGroupCondition(type=kind, status="True", reason=reason, message=message, last_transition_time=time)
+
+    old = condition("Scheduled", "ready", "")
+    new = condition("Unschedulable", "NotEnoughResources", "3/6 tasks")
+    known = GroupStatus.stored(stored("Inqueue", old, new))
+    same = GroupStatus("Inqueue", condition="Unschedulable", reason="NotEnoughResources", message="3/6 tasks")
+    assert known == same
+    statuses = GroupStatuses()
+    statuses.learn("u", known)
+    assert statuses.offer("u", same, 100.0) == Offer()
+    assert statuses.offer("u", GroupStatus("Running"), 100.0).is_first
+    statuses.learn("u", same)  # no more: there is a word of this process
+    assert statuses.offer("u", GroupStatus("Running"), 100.0) == Offer()
+
+
+def test_a_group_that_was_told_nothing_is_told_everything() -> None:
+    statuses = GroupStatuses()
+    statuses.learn("u", GroupStatus.stored(stored("")))
+    assert statuses.offer("u", GroupStatus("Pending"), 0.0).is_first
+
+
+@pytest.mark.parametrize(
+    ("message", "node", "nominated", "is_news"),
+    [
+        ("full", "", "", False),
+        ("full", "", None, False),
+        ("full", "n", "n", False),
+        ("full", "n", None, True),  # a node that is kept no more
+        ("full", "", "n", True),
+        ("other", "", "", True),
+    ],
+)
+def test_what_a_pod_was_told_by_the_scheduler_before(
+    message: str, node: str, nominated: str | None, is_news: bool
+) -> None:  # a column
+    condition = PodCondition(type="PodScheduled", status="False", reason="Unschedulable", message="full")
+    pod = Pod(status=PodStatus(conditions=(condition,), nominated_node_name=node))
+    a_task = Task(uid="u", namespace="ns", name="p", job="", shape=shape(), pod=pod)
+    found = TaskOutcome(a_task, "Unschedulable", message, nominated)
+    assert TaskStatuses().offer(found, 100.0).is_news is is_news
 
 
 def test_a_forgotten_group_starts_anew() -> None:

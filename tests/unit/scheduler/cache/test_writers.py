@@ -108,6 +108,23 @@ async def test_a_failed_bind_is_told_to_the_pod_and_to_the_scheduling_thread() -
     )
 
 
+@pytest.mark.virtual_time
+async def test_after_a_failed_bind_the_old_reason_is_news_again() -> None:
+    bench = Bench()
+    bench.fakes.log.fail(ConnectionFailed("connection refused"), "create", PODS)
+    waits = TaskOutcome(task(), "Unschedulable", "full", "")
+    async with bench.at_work():
+        bench.writers.submit(Result((), Outcome((), (waits,))))
+        await settled(bench)
+        bench.writers.submit(Result((Bind(task(), "n1", 1),), Outcome()))
+        await settled(bench)
+        bench.writers.submit(Result((), Outcome((), (waits,))))
+    reasons = [
+        write.body["status"]["conditions"][0]["reason"] for write in bench.fakes.writes if "status" in write.body
+    ]
+    assert reasons == ["Unschedulable", "SchedulerError", "Unschedulable"]
+
+
 async def test_an_eviction_is_handed_on_to_be_carried_out() -> None:
     bench = Bench()
     async with bench.at_work():

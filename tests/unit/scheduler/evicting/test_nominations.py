@@ -146,3 +146,15 @@ def test_patience_begins_when_the_last_victim_is_gone() -> None:
     assert len(nominations) == 1
     nominations.hold(2000.0 + PATIENCE)
     assert len(nominations) == 0
+
+
+def test_a_task_that_is_granted_room_again_answers_for_all_who_were_evicted_for_it() -> None:
+    world, nominations, task = granted()
+    task.node = world.cluster.node_by_name["n0"]
+    (third, *_) = [victim for victim in world.cluster.tasks.values() if victim.job == "ns/low"]
+    nominations.grant([task], "preempt", [third])
+    task.node = None
+    world.cluster.remove_task(task.uid)
+    nominations.hold(0.0)
+    (lapse,) = nominations.lapses()
+    assert len(lapse.victims) == 3

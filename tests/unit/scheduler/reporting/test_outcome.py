@@ -149,3 +149,14 @@ def test_a_gang_whose_roles_are_not_whole_is_not_told_to_be_ready() -> None:
     found = told(world)
     assert (found.condition and found.condition.type) == "Unschedulable"
     assert "pod group is not ready" in found.event
+
+
+def test_without_the_gang_plugin_a_group_that_has_begun_is_not_broken() -> None:
+    world = World()
+    world.node("n", cpu=1000.0)
+    world.gang("g", [("w", 2, shape(cpu=1000.0))], minimum=3)
+    world.member("g", "g-w-9", "n", shape(0.0, 0.0, {}), Status.RUNNING)
+    memory = memory_of(world.cluster, 'actions: "allocate"\ntiers:\n- plugins:\n  - name: predicates\n')
+    found = cycle(world, memory).outcome.jobs[0]
+    assert found.phase != "Unknown"
+    assert found.event
