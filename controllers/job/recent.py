@@ -16,6 +16,10 @@ KEPT_SECONDS: Final = 60.0
 """How long a write is remembered that no watch ever shows: a list may have passed over it."""
 
 
+_GONE: Final = 1_000
+"""So many ends of pods are remembered: more than happen while an answer is on its way."""
+
+
 class _Made(NamedTuple):
     pod: Pod
     at: float
@@ -32,8 +36,13 @@ class Recent:
         self._groups: dict[str, tuple[PodGroup, float]] = {}
         self._dropped: dict[str, str] = {}
         self._owed: set[str] = set()
+        self._gone: dict[str, None] = {}
+        """UIDs of pods that went last."""
 
     def created(self, job: str, pod: Pod) -> None:
+        """The server has answered; the watch may have told of the pod's end before."""
+        if pod.metadata.uid in self._gone:
+            return
         self._made.setdefault(job, {})[pod.metadata.name] = _Made(pod, self._clock())
 
     def deleted(self, job: str, pod: str) -> None:
@@ -54,6 +63,9 @@ class Recent:
 
     def gone(self, job: str, pod: Pod) -> None:
         """The cache heard that a pod is gone."""
+        self._gone[pod.metadata.uid] = None
+        if len(self._gone) > _GONE:
+            del self._gone[next(iter(self._gone))]
         if self.was_deleted(job, pod.metadata.uid):
             self.deleted(job, pod.metadata.uid)
         self._stopped.discard(pod.metadata.uid)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from controllers.freshest import Freshest
 from controllers.job.recent import KEPT_SECONDS, Recent
@@ -146,3 +147,13 @@ def test_a_write_that_the_cache_has_caught_up_with_is_let_go() -> None:
     fresh.note(_job("7"))
     fresh.forget(key_of(_job("7")))
     assert len(fresh) == 0
+
+
+def test_a_pod_that_was_gone_before_its_creation_was_answered_is_not_believed_in() -> None:
+    recent = Recent(Clock())
+    recent.gone("u", POD)
+    recent.created("u", POD)
+    assert recent.pods("u", {})[0] == {}
+    for number in range(2_000):
+        recent.gone("u", replace(POD, metadata=replace(POD.metadata, uid=f"u{number}")))
+    assert len(recent._gone) == 1_000
