@@ -21,6 +21,7 @@ class JobReason:
     FAILED_DELETE: Final = "FailedDelete"
     JOB_STATUS_ERROR: Final = "JobStatusError"
     PLUGIN_ERROR: Final = "PluginError"
+    POLICY_ERROR: Final = "PolicyError"
     PVC_ERROR: Final = "PVCError"
     POD_GROUP_ERROR: Final = "PodGroupError"
     POD_GROUP_PENDING: Final = "PodGroupPending"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from api.jobs import INTERNAL_EVENTS, find_task
@@ -33,7 +33,7 @@ def decide(job: Job, request: Request) -> Decision:
     if request.version is not None and request.version < job.status.version:
         return _SYNC
     for policy in _policies(job, request.target.task):
-        if _matches(policy, request):
+        if _matches(policy, request) and _has_time(policy):
             return Decision(policy.action, _delay(policy))
     return _SYNC
 
@@ -61,15 +61,30 @@ def _matches(policy: LifecyclePolicy, request: Request) -> bool:
     return request.event != Event.POD_PENDING or bool(policy.timeout)
 
 
+def unreadable_timeouts(job: Job) -> Iterator[str]:
+    """Sentences about policies that are passed over: to act at once could end a job for a slip of the pen."""
+    places = [("spec", job.spec.policies)]
+    places += [(f"spec.tasks[{number}]", task.policies) for number, task in enumerate(job.spec.tasks)]
+    for place, policies in places:
+        for number, policy in enumerate(policies):
+            if not _has_time(policy):
+                text = f"{place}.policies[{number}].timeout: {policy.timeout!r} is no duration such as 5m"
+                yield f"{text}: the policy is passed over"
+
+
+def _has_time(policy: LifecyclePolicy) -> bool:
+    """Whether its timeout can be read, or there is none."""
+    try:
+        _delay(policy)
+    except duration.DurationError:
+        return False
+    return True
+
+
 def _events(policy: LifecyclePolicy) -> set[str]:
     return {*policy.events, policy.event} - {""}
 
 
 def _delay(policy: LifecyclePolicy) -> float:
-    """Seconds; a timeout that nobody can read is none."""
-    if not policy.timeout:
-        return 0.0
-    try:
-        return duration.parse_seconds(policy.timeout)
-    except duration.DurationError:
-        return 0.0
+    """Seconds. Raises DurationError."""
+    return duration.parse_seconds(policy.timeout) if policy.timeout else 0.0

@@ -20,6 +20,7 @@ from controllers.job.executor import Executor, JobError
 from controllers.job.machine import known_phase
 from controllers.job.plugins import plugins_of
 from controllers.job.podgroups import build_group, group_patch
+from controllers.job.policies import unreadable_timeouts
 from controllers.job.reader import Reader
 from controllers.job.upkeep import NotOwnedError
 from controllers.job.volumes import markers, missing_claims, name_claims
@@ -66,6 +67,8 @@ class Preparation:
         if not job.status.state.phase:
             with self._told(job, Reason.JOB_STATUS_ERROR, "Failed to initialize job status, err: "):
                 job = await self._executor.write_status(job, statuses.initial(job, now))
+            for sentence in unreadable_timeouts(job):
+                self._events.warning(JOBS, job, Reason.POLICY_ERROR, sentence)
         world = self._reader.world(job)
         if known_phase(job.status.state.phase) == JobPhase.PENDING:
             found = obstacle(world)

@@ -8,6 +8,7 @@ from typing import Final
 from api.jobs import USER_ACTIONS, USER_EVENTS
 from generated.batch.v1alpha1 import LifecyclePolicy
 from generated.bus.v1alpha1 import Event
+from runtime import duration
 from webhooks.causes import shown
 
 CHOICES: Final = f" valid events are [{' '.join(USER_EVENTS)}], valid actions are [{' '.join(USER_ACTIONS)}];"
@@ -48,6 +49,17 @@ def _mistakes(policy: LifecyclePolicy, field: str, events: dict[str, None], exit
         events[event] = None
     if policy.exit_code is not None:
         yield from _code_mistakes(policy, policy.exit_code, field, exit_codes)
+    if unreadable := duration_problem(policy.timeout, f"{field}.timeout"):
+        yield unreadable
+
+
+def duration_problem(text: str, field: str) -> str:
+    """What is wrong with a Go duration, which may be absent; empty for nothing. The reference refuses it when decoding."""
+    try:
+        duration.parse_nanoseconds(text or "0")
+    except duration.DurationError as error:
+        return f"{field}: Invalid value: {shown(text)}: {error}"
+    return ""
 
 
 def _code_mistakes(policy: LifecyclePolicy, code: int, field: str, exit_codes: set[int]) -> Iterator[str]:

@@ -35,6 +35,8 @@ def problems(name: str, spec: JobSpec, judge: TemplateJudge) -> Iterator[str]:
         yield " job 'minAvailable' should not be greater than total replicas in tasks;"
     if spec.policies:
         yield policies.problems(spec.policies, "spec.policies")
+    if estimate := policies.duration_problem(spec.running_estimate, "spec.runningEstimate"):
+        yield f" {estimate};"
     for plugin in plugins.unknown(spec):
         yield f" unable to find job plugin: {plugin};"
     if spec.volumes:

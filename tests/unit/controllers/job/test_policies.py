@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from controllers.job.policies import Decision, asks_for_exit_codes, decide, reacts_to
+from controllers.job.policies import Decision, asks_for_exit_codes, decide, reacts_to, unreadable_timeouts
 from controllers.job.requests import Request, Target
 from generated.batch.v1alpha1 import Job, LifecyclePolicy
 from tests.unit.controllers.job.samples import a_job, a_task
@@ -79,7 +79,7 @@ BOTH = job(policy("AbortJob", "PodFailed"), of_task=(policy("RestartJob", "PodFa
         (job(policy("AbortJob", exit_code=3, timeout="5s")), of("PodFailed", exit_code=3), Decision("AbortJob", 5)),
         (job(policy("AbortJob", "PodEvicted", exit_code=3)), of("PodEvicted"), ABORT),
         # what nobody can read
-        (job(policy("AbortJob", "PodFailed", timeout="soon")), of("PodFailed"), ABORT),
+        (job(policy("AbortJob", "PodFailed", timeout="soon")), of("PodFailed"), SYNC),
         (job(policy("", "PodFailed")), of("PodFailed"), Decision("")),
     ],
 )
@@ -99,3 +99,13 @@ def test_whether_anybody_looks_at_exit_codes() -> None:
     assert asks_for_exit_codes(job(policy("AbortJob", exit_code=1)), "other")
     assert not asks_for_exit_codes(job(of_task=(policy("AbortJob", exit_code=1),)), "other")
     assert not asks_for_exit_codes(job(policy("AbortJob", "PodFailed")), "t")
+
+
+def test_a_policy_whose_timeout_nobody_can_read_is_passed_over_and_told() -> None:
+    bad, good = policy("AbortJob", "PodPending", timeout="5min"), policy("RestartJob", "PodPending", timeout="5m")
+    both = job(bad, good, of_task=(bad,))
+    assert decide(both, of("PodPending")) == Decision("RestartJob", 300.0)
+    assert list(unreadable_timeouts(both)) == [
+        "spec.policies[0].timeout: '5min' is no duration such as 5m: the policy is passed over",
+        "spec.tasks[0].policies[0].timeout: '5min' is no duration such as 5m: the policy is passed over",
+    ]

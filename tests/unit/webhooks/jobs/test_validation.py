@@ -138,6 +138,15 @@ DENIED: dict[str, tuple[Json, str]] = {
         policy(exitCode=3, action="Explode"),
         one_error('spec.tasks.policies: Invalid value: "Explode": invalid policy action') + CHOICES,
     ),
+    "a policy with a timeout that is none": (
+        job(task(policies=[{"event": "PodPending", "action": "AbortJob", "timeout": "5min"}])),
+        one_error('spec.tasks.policies.timeout: Invalid value: "5min": time: unknown unit "min" in duration "5min"')
+        + CHOICES,
+    ),
+    "an estimate that is no duration": (
+        job(runningEstimate="soon"),
+        'spec.runningEstimate: Invalid value: "soon": time: invalid duration "soon";',
+    ),
     "an event in two policies": (
         job(policies=[{"event": "PodFailed", "action": "AbortJob"}, {"events": ["PodFailed"], "action": "RestartJob"}]),
         one_error("duplicate event PodFailed  across different policy") + CHOICES,
