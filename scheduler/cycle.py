@@ -54,15 +54,17 @@ def run_cycle(
     """
     Open a session, run the configured actions in order, close it.
 
-    `now` is in unix seconds; `expired()` says that the budget of the cycle is spent: jobs that were not reached wait
-    for the next one. An action that throws is logged and counted, and the next one runs. `stopwatch` gives seconds,
-    for the spans of the result; nothing else depends on it.
+    `now` is in unix seconds; `expired()` says that the budget of the cycle is spent: jobs that were not reached are
+    owed a turn in one of the next (`Round`). An action that throws is logged and counted, and the next one runs.
+    `stopwatch` gives seconds, for the spans of the result; nothing else depends on it.
     """
     timings = Timings(stopwatch) if stopwatch is not None else Timings()
     reached: list[str] = []
+    turns = memory.round
+    turns.begin()
 
     def is_over() -> bool:
-        over = expired()
+        over = turns.is_over(expired)
         if over and not reached:
             reached.append(session.decisions[-1].task.job if session.decisions else "")
         return over
@@ -74,8 +76,13 @@ def run_cycle(
             session.open()
         try:
             for name in memory.configuration.actions:
+                turns.enter(name)
                 with timings.measure("action", name):
                     Guarded(actions[name], None, name, "action", memory.on_failure)(session)
+                turns.leave()
+            served = session.served()
+            turns.end(served, is_fruitful=bool(session.decisions))
+            session.recall(served)
             session.notify_close()
             told = outcome(session, session.looked_at())
             session.told = {each.job.id: each.phase for each in told.jobs}

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 BUDGET = 5.0
-"""Seconds after which a cycle leaves the rest of the jobs to the next one."""
+"""Seconds after which a cycle leaves the rest of the jobs to the next ones."""
 _SHORTEST = 0.01
 """Seconds; a period of nothing would keep a core busy."""
 _STANDBY = 0.1
@@ -102,6 +102,8 @@ class Scheduler:
         self._built = 0.0
         """Seconds that the state took to become what it was in the first cycle."""
         self._seen = -1
+        self._begun = 0.0
+        """When the last cycle began, in unix seconds."""
         self._take_up(loaded)
 
     # From any thread.
@@ -224,16 +226,18 @@ class Scheduler:
         self._seen = -1
 
     def cycle(self) -> Result | None:
-        """Run one cycle, unless nothing changed since the last, no room is promised and nobody wants a dump."""
+        """Run one cycle, if something changed since the last, time alone may change something, or a dump is wanted."""
         cluster = self.facts.cluster
         if self._overviews.is_set():
             self._overviews.clear()
             self._show()
         now = self._clock()
-        is_due = bool(self._nominations) or self.memory.dormancy.is_due(now) or self.memory.refused.is_due(now)
-        if cluster.version == self._seen and not self._dumps.is_set() and not is_due:
+        if cluster.version == self._seen and not self._dumps.is_set() and not self._is_due(now):
             return None
-        self._seen = cluster.version
+        if not self.memory.round.is_on:
+            # What changes while a round lasts is looked at by all only after it.
+            self._seen = cluster.version
+        self._begun = now
         begin = self._stopwatch()
         uid = str(uuid4())
         taking = self._begin_dump(uid, now)
@@ -255,7 +259,7 @@ class Scheduler:
                 BUDGET,
                 result.last_job,
             )
-            self._seen = -1
+        if self.memory.round.goes_on:
             self._wake.set()
         else:
             self._rest(self._stopwatch() - begin)
@@ -267,6 +271,18 @@ class Scheduler:
         if taking is not None and self._keep is not None:
             self._keep(taking.finish(budget, result))
         return result
+
+    def _is_due(self, now: float) -> bool:
+        """Whether a cycle may decide or tell something though nothing changed since the last."""
+        memory = self.memory
+        is_late = not 0.0 <= now - self._begun < self._period
+        return (
+            bool(self._nominations)
+            or memory.round.goes_on
+            or memory.dormancy.is_due(now)
+            or memory.refused.is_due(now)
+            or (is_late and memory.is_restless)
+        )
 
     def _rest(self, seconds: float) -> None:
         """After a cycle that took so long: have the next one wait for more to do, never longer than a period."""

@@ -1,8 +1,9 @@
 """
 What outlives a session: plugins that say so, and what is known of the nodes for each kind of task.
 
-Everything here is made anew when the configuration is loaded, and nothing of it changes a decision: it only saves
-computing the same again.
+Everything here is made anew when the configuration is loaded. Most of it changes no decision and only saves computing
+the same again; what does (nominations, gates, shards, where the search for nodes goes on, the round of turns after a
+cycle that was cut short) is in dumps.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, TypeVar
 
+from scheduler.budget import Round
 from scheduler.contract.arguments import Arguments
 from scheduler.contract.guarding import Throws, guarded_filter, guarded_score
 from scheduler.contract.loose import Loose
@@ -64,6 +66,8 @@ class Memory:
         """Scheduling gates on their way out."""
         self.shards: Shards | None = None
         """Which nodes are this scheduler's; None where all are."""
+        self.round = Round()
+        """Who is owed a turn since the time of a cycle was over."""
         self._builders = builders
         self._kept: dict[tuple[int, str], Plugin] = {}
         self._signatures: Signatures | None = None
@@ -111,6 +115,20 @@ class Memory:
             if builder is not None:
                 plugins[option.name] = self._plugin(place, option, builder)
         return list(plugins.values())
+
+    @property
+    def is_restless(self) -> bool:
+        """
+        Whether the next cycle may decide something else though nothing changed.
+
+        A plugin that doesn't say `lets_jobs_sleep` may answer by the time, be it for jobs that wait, be it of running
+        pods, which `shuffle` asks about.
+        """
+        has_subject = bool(self.open_jobs) or ("shuffle" in self.configuration.actions and bool(self.cluster.jobs))
+        return has_subject and any(
+            option.name in self._builders and not vars(self._builders[option.name]).get("lets_jobs_sleep", False)
+            for option in self.configuration.plugins
+        )
 
     def _plugin(self, place: int, option: PluginOption, builder: type[Plugin]) -> Plugin:
         kept = self._kept.get((place, option.name))

@@ -36,8 +36,9 @@ class Plugin:
     Whether jobs that no node can take may be passed over until something changes for them: what the plugin says of a
     job (valid, ready, its order) depends on that job alone, whether a queue may take a pod on the queue and the pod's
     request, and whether a job may enter its queue on the queue and the job's minimum and priority; and nobody who enters
-    or is placed makes it easier for another. Each class says so for itself, it isn't inherited; one that doesn't has all
-    jobs visited and asked about in each cycle.
+    or is placed makes it easier for another; and none of that on the time. Each class says so for itself, it isn't
+    inherited; one that doesn't has all jobs visited and asked about in each cycle, and cycles go on at the schedule
+    period as long as jobs wait, whether anything changes or not.
     """
     declares: ClassVar[Declared | None] = None
     """

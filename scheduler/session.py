@@ -7,7 +7,7 @@ decides is data. How the answers of several plugins combine stands in scheduler.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +30,7 @@ from scheduler.statement import Operation, Placement, Statement, nodes_of, opera
 from scheduler.topology.context import Topology
 
 if TYPE_CHECKING:
+    from scheduler.budget import Turns
     from scheduler.contract.loose import Loose
     from scheduler.placing.signature import Signatures
     from scheduler.placing.template import Template
@@ -177,6 +178,32 @@ class Session(Registration, Questions):
         tried = {task.job for task in self.discarded} & self._sleepers.asleep
         return {*decided, *held, *tried, *self._sleepers.stirred}
 
+    def turns(self, stage: str) -> Turns:
+        """Whose turn it is in a stage of this cycle. An action that deals with jobs one by one says so to it."""
+        return self.memory.round.turns(stage)
+
+    def served(self) -> set[str]:
+        """The jobs that this session gave something, or keeps something for."""
+        return self._moved() | {nomination.job for nomination in self.nominations.by_task.values()}
+
+    def recall(self, served: Container[str]) -> None:
+        """
+        While the time doesn't suffice for all: what changed jobs that had no turn were told last still holds.
+
+        Else each cycle that doesn't visit them would tell them that nothing is known, and the next one the same again.
+        """
+        round_ = self.memory.round
+        fresh = (self.fit_errors.keys() | self.job_messages) - self.passed_over
+        for job_id in self._changed.intersection(round_.told) - fresh:
+            job = self.cluster.jobs.get(job_id)
+            if job is not None and job_id not in served:
+                errors, message = round_.told[job_id]
+                self.fit_errors[job_id] = {uid: error for uid, error in errors.items() if uid in job.pending}
+                if message:
+                    self.job_messages[job_id] = message
+        for job_id in fresh if round_.lacks_time else ():
+            round_.told[job_id] = self.fit_errors.get(job_id, {}), self.job_messages.get(job_id, "")
+
     def pass_over(self, visited: Iterable[str]) -> None:
         """Take note of which jobs were visited and which sleep, and of what these were told."""
         self._sleepers.visited.update(visited)
@@ -216,6 +243,7 @@ class Session(Registration, Questions):
         self.memory.begin()
         self.memory.dormancy.wake(self._changed)
         self.memory.refused.wake(self._changed)
+        self.memory.round.forgive(self._changed)
         self.memory.reconsider(self._changed)
         self.memory.settle()
         self.nominations.hold(self.now)

@@ -47,13 +47,21 @@ class Allocation:
         """The worksheets of jobs that are placed by the search among domains."""
         self.visited: dict[str, Job] = {}
         """The undivided jobs that had their turn."""
+        self.turns = session.turns("allocate")
 
     def run(self) -> None:
-        """Serve all jobs but those that sleep."""
+        """Serve all jobs but those that sleep, and those that had their turn in an earlier cycle of a round."""
         session, dormancy = self.session, self.session.memory.dormancy
-        dormancy.wake((*self._take_up(), *session.phases))
+        taken_up = self._take_up()
+        dormancy.wake((*taken_up, *session.phases))
         dormancy.begin(session)
-        self._serve(self._jobs_by_queue(job for job in session.open_jobs() if job.id not in dormancy))
+        self._serve(
+            self._jobs_by_queue(
+                job
+                for job in session.open_jobs()
+                if job.id not in dormancy and (self.turns.may(job) or job.id in taken_up)
+            )
+        )
         dormancy.settle(session, self.visited.values())
         session.pass_over(self.visited)
 
@@ -63,7 +71,9 @@ class Allocation:
         queues = RankedQueue(session.queue_ranking(), (session.cluster.queues[name] for name in sorted(jobs)))
         interleaving = Interleaving(session, self.worksheets, self.placer.has_failed)
         while queues and not session.expired():
+            decided = len(session.decisions)
             if interleaving.place(queues, lambda name: jobs[name].by_rank):
+                self.turns.take(*{decision.task.job for decision in session.decisions[decided:]})
                 continue
             queue = queues.pop()
             waiting = jobs[queue.name]
@@ -74,9 +84,7 @@ class Allocation:
                 continue
             job = waiting.pop()
             self.placer.in_one_go = queues.stays_first(queue) and waiting.stays_first(job)
-            with session.nominations.lifted(job.id):
-                goes_on = self._visit(queue, job)
-            if goes_on:
+            if self._give_turn(queue, job):
                 waiting.push(job)
             queues.push(queue)
 
@@ -84,6 +92,7 @@ class Allocation:
         """Tell the jobs of a queue that is over its share that they get nothing in this cycle, for that reason."""
         while waiting:
             job = waiting.pop()
+            self.turns.take(job.id)
             if job.id not in self.divided:
                 self.visited[job.id] = job
             for task in filter(can_be_placed, job.pending.values()):
@@ -125,6 +134,8 @@ class Allocation:
                 continue
             if self._lay_out(job):
                 jobs.setdefault(job.queue, []).append(job)
+        for members in jobs.values():
+            self.turns.wait(members)
         return {name: JobQueue(session, members) for name, members in jobs.items()}
 
     def _lay_out(self, job: Job) -> bool:
@@ -145,6 +156,23 @@ class Allocation:
         return bool(tasks)
 
     # One visit.
+
+    def _give_turn(self, queue: Queue, job: Job) -> bool:
+        """
+        Visit a job; whether it is to be visited again.
+
+        A visit may try a single task. The job had its turn when it got something, or when nothing is left to be tried,
+        or when it makes the action fail: else those of its tasks that come first could keep the others waiting for ever.
+        """
+        session, goes_on = self.session, False
+        decided = len(session.decisions)
+        try:
+            with session.nominations.lifted(job.id):
+                goes_on = self._visit(queue, job)
+        finally:
+            if not goes_on or len(session.decisions) > decided:
+                self.turns.take(job.id)
+        return goes_on
 
     def _visit(self, queue: Queue, job: Job) -> bool:
         """Place what one visit of a job may; whether it is to be visited again."""
@@ -223,9 +251,10 @@ class JobQueue:
 
     def __init__(self, session: Session, jobs: list[Job]) -> None:
         ranking = session.job_ranking()
-        self._nominated = [job for job in jobs if _is_nominated(job)]
-        self._nominated = ranking.sorted(self._nominated)[::-1]
-        self._others = RankedQueue(ranking, (job for job in jobs if not _is_nominated(job)))
+        promised = {nomination.job for nomination in session.nominations.by_task.values()}
+        first = {job.id for job in jobs if job.id in promised or _is_nominated(job)}
+        self._nominated = ranking.sorted(job for job in jobs if job.id in first)[::-1]
+        self._others = RankedQueue(ranking, (job for job in jobs if job.id not in first))
 
     def __bool__(self) -> bool:
         return bool(self._nominated or self._others)

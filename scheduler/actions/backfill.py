@@ -34,9 +34,13 @@ def backfill(session: Session) -> None:
     for operation in session.kept:
         if _is_put_aside(session, operation):
             put_aside.setdefault(operation_job(operation), []).append(operation)
-    for job in _jobs(session, put_aside):
+    turns = session.turns("backfill")
+    jobs = [job for job in _jobs(session, put_aside) if turns.may(job)]
+    turns.wait(jobs)
+    for job in jobs:
         if session.expired():
             return
+        turns.take(job.id)
         with session.nominations.lifted(job.id):
             _take_up(session, put_aside.get(job.id, ()))
             _fill(session, job)

@@ -26,10 +26,12 @@ def gangpreempt(session: Session) -> None:
         return ranking.compare(right, left)
 
     relief = GangRelief(session, Rules(Kind.GANG_PREEMPT, belongs, last_first, lambda _: True))
-    jobs = starving_jobs(session)
+    turns = session.turns("gangpreempt")
+    jobs = turns.among(starving_jobs(session))
     for queue in session.queue_ranking().sorted(session.cluster.queues[name] for name in jobs):
         waiting = RankedQueue(session.job_ranking(), jobs[queue.name])
         while waiting and not session.expired():
             job = waiting.pop()
+            turns.take(job.id)
             with session.nominations.lifted(job.id):
                 relief.serve(job)

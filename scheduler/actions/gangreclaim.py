@@ -17,14 +17,17 @@ if TYPE_CHECKING:
 
 def gangreclaim(session: Session) -> None:
     """Serve the starving jobs of each queue that isn't over its share, in order."""
-    jobs = starving_jobs(session)
+    turns = session.turns("gangreclaim")
+    jobs = turns.among(starving_jobs(session))
     for queue in session.queue_ranking().sorted(session.cluster.queues[name] for name in jobs):
         if session.overused(queue):
+            turns.take(*(job.id for job in jobs[queue.name]))
             continue
         relief = GangRelief(session, _rules(session, queue))
         waiting = RankedQueue(session.job_ranking(), jobs[queue.name])
         while waiting and not session.expired():
             job = waiting.pop()
+            turns.take(job.id)
             with session.nominations.lifted(job.id):
                 relief.serve(job)
 

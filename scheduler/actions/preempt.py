@@ -35,17 +35,23 @@ class Preemption:
         self.session = session
         arguments = Arguments(session.configuration.action_arguments.get("preempt", {}))
         rehearsal = Rehearsal.of(arguments) if arguments.bool("enableTopologyAwarePreemption", False) else None
+        self.turns = session.turns("preempt, between jobs")
         self.relief = Relief(session, Kind.PREEMPT, rehearsal)
 
     def run(self) -> None:
         """Go through the queues."""
-        session = self.session
-        jobs = starving_jobs(session)
-        for queue in session.queue_ranking().sorted(session.cluster.queues[name] for name in jobs):
-            self._between_jobs(queue, jobs[queue.name])
-            for job in session.job_ranking().sorted(jobs[queue.name]):
+        session, turns = self.session, self.session.turns("preempt, within jobs")
+        starving = starving_jobs(session)
+        jobs, others = turns.among(starving), self.turns.among(starving)
+        for queue in session.queue_ranking().sorted(
+            session.cluster.queues[name] for name in sorted(jobs.keys() | others)
+        ):
+            if queue.name in others:
+                self._between_jobs(queue, others[queue.name])
+            for job in session.job_ranking().sorted(jobs.get(queue.name, ())):
                 if session.expired():
                     return
+                turns.take(job.id)
                 with session.nominations.lifted(job.id):
                     self._within_job(queue, job)
 
@@ -55,6 +61,7 @@ class Preemption:
         waiting = RankedQueue(session.job_ranking(), jobs)
         while waiting and not session.expired():
             job = waiting.pop()
+            self.turns.take(job.id)
             with session.nominations.lifted(job.id):
                 self.relief.serve(job, queue, Pool(givers, without=job.id))
 

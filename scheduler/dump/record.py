@@ -49,6 +49,14 @@ class ShardsRecord(msgspec.Struct, frozen=True):
     nodes: list[str]
 
 
+class RoundRecord(msgspec.Struct, frozen=True):
+    """The jobs that were owed a turn by stage, those that had it in vain, and whether this cycle was for the former only."""
+
+    owed: dict[str, list[str]]
+    vain: dict[str, list[str]]
+    owed_only: bool
+
+
 class CycleRecord(msgspec.Struct, frozen=True):
     """
     The cycle of a dump. `now` is in unix seconds.
@@ -66,6 +74,7 @@ class CycleRecord(msgspec.Struct, frozen=True):
     sampling: SamplingRecord | None = None
     gates: GatesRecord | None = None
     shards: ShardsRecord | None = None
+    round: RoundRecord | None = None
 
 
 def decisions_of(result: Result) -> list[DecisionRecord]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from runtime.errors import ConfigError
 from runtime.flags import FlagParser
 from runtime.flagtypes import STRING
-from scheduler.budget import Budget
+from scheduler.budget import Budget, Round
 from scheduler.cycle import Result, run_cycle
 from scheduler.dump.files import Dump, DumpError, read
 from scheduler.dump.parts import put
@@ -81,7 +81,7 @@ def replay(dump: Dump, catalog: Catalog) -> Result:
 
 
 def carry(cycle: CycleRecord, memory: Memory) -> None:
-    """Give a memory what a recorded cycle knew beside the state: the search, gates on their way out, the shard."""
+    """Give a memory what a recorded cycle knew beside the state: the search, gates on their way out, shard, turns."""
     sampling, gates, shards = cycle.sampling, cycle.gates, cycle.shards
     if sampling is not None:
         memory.sampling = Sampling(sampling.percentage, sampling.minimum, sampling.cursor)
@@ -89,6 +89,11 @@ def carry(cycle: CycleRecord, memory: Memory) -> None:
         memory.gates = Gates(memory.cluster, is_on=True, granted=gates.granted)
     if shards is not None:
         memory.shards = Shards(memory.cluster, Mode(shards.mode), shards.name, nodes=shards.nodes)
+    if cycle.round is not None:
+        owed, vain = (
+            {stage: set(jobs) for stage, jobs in each.items()} for each in (cycle.round.owed, cycle.round.vain)
+        )
+        memory.round = Round(owed, vain, owed_only=cycle.round.owed_only)
 
 
 def _show(dump: Dump, decisions: list[DecisionRecord]) -> int:

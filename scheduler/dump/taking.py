@@ -10,7 +10,7 @@ from scheduler.budget import Budget
 from scheduler.cycle import Result
 from scheduler.dump import overview, parts
 from scheduler.dump.files import Dump, encode
-from scheduler.dump.record import CycleRecord, GatesRecord, SamplingRecord, ShardsRecord, decisions_of
+from scheduler.dump.record import CycleRecord, GatesRecord, RoundRecord, SamplingRecord, ShardsRecord, decisions_of
 
 if TYPE_CHECKING:
     from scheduler.memory import Memory
@@ -32,6 +32,7 @@ class Taking:
         self._shards = (
             ShardsRecord(shards.mode.value, shards.name, sorted(shards.nodes)) if shards is not None else None
         )
+        self._round = _round(memory)
         # A replay begins with a memory that knows of no sleepers: this cycle visits all jobs, as that one will.
         memory.dormancy.clear()
         memory.refused.clear()
@@ -51,5 +52,14 @@ class Taking:
             self._sampling,
             self._gates,
             self._shards,
+            self._round,
         )
         return encode(Dump(cycle, self._parts), self._overview)
+
+
+def _round(memory: Memory) -> RoundRecord | None:
+    turns = memory.round
+    if not turns.is_on:
+        return None
+    owed, vain = ({stage: sorted(jobs) for stage, jobs in each.items()} for each in (turns.owed, turns.vain))
+    return RoundRecord(owed, vain, turns.owed_only)

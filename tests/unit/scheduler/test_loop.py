@@ -13,6 +13,7 @@ from scheduler.cycle import Result
 from scheduler.dump.files import read
 from scheduler.dump.replay import replay
 from scheduler.loop import Scheduler
+from scheduler.plugin import Plugin
 from scheduler.reporting.messages import PATIENCE
 from scheduler.session import Session
 from scheduler.settings import conf
@@ -374,3 +375,83 @@ def test_the_first_cycle_and_no_other_says_how_long_it_and_the_state_took(caplog
     assert len(lines) == 1
     assert lines[0].startswith("first cycle built=0.00 took=0.")
     assert lines[0].endswith("nodes=1 jobs=1 pods=1")
+
+
+class Patient(Plugin):
+    """Lets jobs into their queues from a time on, and doesn't say that jobs may sleep."""
+
+    name = "patient"
+    since = 1005.0
+
+    def on_session_open(self, session: Session) -> None:
+        session.add_job_enqueueable(self.name, lambda _: 1 if session.now >= self.since else -1)
+
+
+def timed(results: list[Result], now: list[float], period: float = 1.0, more: str = "") -> Scheduler:
+    text = FIVE_PLUGINS + more
+    catalog = Catalog({"patient": Patient}, {}).over(built_in())
+    configuration = Loaded(conf.parse(text, actions=catalog.actions, plugins=catalog.plugins), catalog, text)
+    return Scheduler(facts(), configuration, results.append, period=period, clock=lambda: now[0])
+
+
+def test_a_plugin_that_may_answer_by_the_time_is_asked_once_a_period_as_long_as_a_job_waits() -> None:
+    results: list[Result] = []
+    now = [1000.0]
+    scheduler = timed(results, now, more="  - name: patient\n")
+    scheduler.push(("PodGroup", None, group(minMember=1, minResources={"cpu": "1"})))
+    scheduler.push(("Pod", None, pod()))
+    ran: list[float] = []
+    for _ in range(20):
+        scheduler.drain()
+        if scheduler.cycle() is not None:
+            ran.append(now[0])
+        now[0] += 0.5
+    assert ran == [1000.0, 1001.0, 1002.0, 1003.0, 1004.0, 1005.0]
+    assert [decision.task.name for result in results for decision in result.decisions] == ["g-w-0"]
+
+
+def test_the_built_in_plugins_rest_while_nothing_changes_however_long_a_job_waits() -> None:
+    results: list[Result] = []
+    now = [1000.0]
+    scheduler = timed(results, now)
+    scheduler.push(("PodGroup", None, group(minMember=1)))
+    scheduler.push(("Pod", None, pod(spec={"nodeSelector": {"disk": "none"}})))
+    scheduler.drain()
+    assert scheduler.cycle() is not None
+    for _ in range(10):
+        now[0] += 1.0
+        assert scheduler.cycle() is None
+
+
+def test_a_clock_that_is_set_back_stops_no_cycles() -> None:
+    results: list[Result] = []
+    now = [1000.0]
+    scheduler = timed(results, now, more="  - name: patient\n")
+    scheduler.push(("PodGroup", None, group(minMember=1, minResources={"cpu": "1"})))
+    scheduler.drain()
+    scheduler.cycle()
+    now[0] = 500.0
+    assert scheduler.cycle() is not None
+
+
+def test_a_round_of_cycles_goes_through_all_jobs_and_then_rests_if_nothing_changed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = World()
+    world.node("n1")
+    for number in range(5):
+        world.gang(f"a{number}", [("w", 2, shape(30000.0))], priority=1)
+    world.gang("b", [("w", 1, shape())])
+    monkeypatch.setattr(Budget, "of_seconds", lambda *_: Budget.replayed(2))
+    results: list[Result] = []
+    keeper = Facts(world.cluster, scheduler_names=("volcano",), default_queue="default")
+    scheduler = made(keeper, results)
+    for _ in range(40):
+        scheduler.cycle()
+    assert [decision.task.name for result in results for decision in result.decisions] == ["b-w-0"]
+    assert scheduler.cycle() is None
+    # What changes while a round lasts is looked at after it.
+    world.gang("c", [("w", 1, shape())])
+    for _ in range(40):
+        scheduler.cycle()
+    assert [decision.task.name for result in results for decision in result.decisions] == ["b-w-0", "c-w-0"]

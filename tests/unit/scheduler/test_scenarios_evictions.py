@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scheduler.state.status import Status
+from scheduler.state.task import Task
 from tests.unit.scheduler.build import World
 from tests.unit.scheduler.life import Life, chart, nodes, pod
 
@@ -195,3 +196,25 @@ def test_room_is_made_for_the_minimum_of_each_role_whichever_comes_first(action:
     running = [task.role for task in world.cluster.jobs["ns/high"].tasks.values() if task.status is Status.RUNNING]
     assert {role: running.count(role) for role in least} == least
     assert (life.running("low"), len(life.evicted)) == (2, 2)
+
+
+@pytest.mark.parametrize("grace", [0, 2])
+def test_the_share_of_its_queue_that_preempt_made_room_for_goes_to_whom_it_was_made_for(grace: int) -> None:
+    """An elastic job of higher priority, which lacks nothing, would take it, and the preemptor evict the next one."""
+    world = World()
+    for number in range(3):
+        world.node(f"n{number}", cpu=4000.0)
+    world.queue("q", capability={"cpu": "4"}, deserved={"cpu": "4"})
+    world.gang("victim", [("w", 3, pod(1))], minimum=0, queue="q", priority=0)
+    world.gang("elastic", [("w", 1, pod(1))], minimum=1, queue="q", priority=100)
+    life = Life(world, chart(PREEMPT, queues="capacity", gang=UNPROTECTED), grace=grace, replaces=False)
+    life.step()
+    for number in range(1, 4):
+        name = f"elastic-w-{number}"
+        task = Task(uid=f"uid-{name}", namespace="ns", name=name, job="ns/elastic", shape=pod(1), role="w")
+        world.cluster.add_task(task)
+    world.gang("preemptor", [("w", 1, pod(1))], minimum=1, queue="q", priority=50)
+    for _ in range(8):
+        life.step()
+    assert life.evicted == ["victim-w-2"]
+    assert world.cluster.tasks["uid-preemptor-w-0"].node is not None
