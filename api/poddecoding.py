@@ -29,15 +29,23 @@ _INTERNED: Final = (
     "spec.containers[].resources",
     "spec.containers[].securityContext",
     "spec.containers[].volumeMounts",
+    "spec.imagePullSecrets",
     "spec.initContainers",
     "spec.nodeSelector",
+    "spec.resourceClaims",
+    "spec.resources",
+    "spec.schedulingGates",
     "spec.securityContext",
     "spec.tolerations",
     "spec.topologySpreadConstraints",
     "spec.volumes",
     "status.conditions",
+    "status.containerStatuses[].allocatedResources",
     "status.containerStatuses[].lastState",
+    "status.containerStatuses[].resources",
     "status.conditions[]",
+    "status.initContainerStatuses[].allocatedResources",
+    "status.initContainerStatuses[].resources",
 )
 """
 What pods of one template share. The spec as a whole stays the same object over all changes of a pod's status, and

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Final, Literal
 
 from generated.core.v1 import Container, ContainerStatus, Pod, PodSpec, PodStatus, ResourceRequirements
-from runtime.quantity import ZERO, Format, Quantity, QuantityError, Raw, parse
+from runtime.quantity import INT64_MAX, ZERO, Format, Quantity, QuantityError, Raw, parse
 from runtime.selector import is_label_key
 
 RawList = Mapping[str, Raw]
@@ -30,10 +30,26 @@ _COUNT_PREFIX: Final = "count/"
 _REQUESTS_PREFIX: Final = "requests."
 _ATTACHABLE_PREFIX: Final = "attachable-volumes-"
 _NATIVE_DOMAIN: Final = "kubernetes.io/"
-MOST: Final = 2**48
+_MOST_COUNTED: Final = 2**48
+_MOST_MEMORY: Final = 2**56
+_MOST_OTHERS: Final = 1000 * _MOST_MEMORY
 """
-More than any machine has (256 TiB, 281 billion cores), and so little that floating-point sums of it stay exact: one pod that
-asks for a billion times as much would take the small digits of all others out of its queue's account.
+What `numbers` counts at most: 281 billion cores, 64 PiB of memory, and as much of everything else, which may be bytes too.
+
+No cluster has more, so the limits of a queue count in full. Amounts become float64, which is exact for any whole number
+below 2**53, and further on for multiples: of memory every whole byte up to 8 PiB, and at 64 PiB what is a multiple of 8
+bytes; of what is in thousandths every whole unit up to 64 Ti, and at 64 PiB what is a multiple of 1 KiB.
+"""
+_POD_MEMORY: Final = 2**50
+_POD_OTHERS: Final = 1000 * _POD_MEMORY
+_POD_EXTENDED: Final = 2**55
+"""
+What one pod counts for at most: more than any machine has (1 PiB of memory or storage, 36 trillion devices), and less
+than a queue may be limited to.
+
+A pod is anybody's, and what it asks for is added to its queue's account while it waits: a billion times as much would
+take the small digits of all others out of that sum. So beside a pod that asks for an absurd amount of it memory stays
+exact to the byte, and devices to the last one; of storage what is a multiple of 32 bytes.
 """
 _ONE: Final = Quantity.from_units(1)
 _PRESUMED: Final[Amounts] = {
@@ -116,9 +132,13 @@ def pod_requests(pod: Pod, *, in_place: bool = True, pod_level: bool = True) -> 
 
 
 def scheduling_numbers(pod: Pod, *, in_place: bool = True, pod_level: bool = True) -> dict[str, int]:
-    """A pod's requests in the scheduler's plain numbers, and one more of `pods` for itself. Raises QuantityError."""
+    """
+    A pod's requests in the scheduler's plain numbers, and one more of `pods` for itself. Raises QuantityError.
+
+    Nothing counts for more than any machine has.
+    """
     requests = pod_requests(pod, in_place=in_place, pod_level=pod_level)
-    return numbers(add(requests, {PODS: _ONE}))
+    return _of_pod(add(requests, {PODS: _ONE}))
 
 
 def pod_limits(pod: Pod, *, in_place: bool = True, pod_level: bool = True) -> Amounts:
@@ -144,7 +164,7 @@ def nonzero_requests(spec: PodSpec) -> tuple[float, float]:
     Its scores count a container without a cpu request as 100 millicores, one without memory as 200 MiB, so that pods
     that ask for nothing spread all the same. An explicit zero stays zero. Raises QuantityError.
     """
-    held = numbers(_total_requests(spec, _presumed_requests, pod_level=True))
+    held = _of_pod(_total_requests(spec, _presumed_requests, pod_level=True))
     return float(held.get(CPU, 0)), float(held.get(MEMORY, 0))
 
 
@@ -176,13 +196,34 @@ def numbers(held: Mapping[str, Quantity]) -> dict[str, int]:
     The counted resources as the scheduler's plain numbers.
 
     Bytes of memory, whole pods, thousandths of everything else (millicores; one GPU is 1000); rounded up (compat: RES-2).
-    Nothing counts for more than `MOST`.
+    Nothing counts for more than any cluster has.
     """
-    return {
-        name: min(amount.units if name in {MEMORY, PODS} else amount.milli, MOST)
-        for name, amount in held.items()
-        if is_counted(name)
-    }
+    return {name: _number(name, amount) for name, amount in held.items() if is_counted(name)}
+
+
+def _number(name: str, amount: Quantity) -> int:
+    if name == MEMORY:
+        return min(amount.units, _MOST_MEMORY)
+    if name == PODS:
+        return min(amount.units, _MOST_COUNTED)
+    if name == CPU:
+        return min(amount.milli, _MOST_COUNTED)
+    milli = amount.milli
+    return milli if milli < INT64_MAX else min(1000 * amount.units, _MOST_OTHERS)  # more than 8 PiB, so in whole bytes
+
+
+def _of_pod(held: Mapping[str, Quantity]) -> dict[str, int]:
+    """`numbers` of one pod."""
+    return {name: min(number, _most_of_pod(name)) for name, number in numbers(held).items()}
+
+
+@lru_cache(maxsize=4096)
+def _most_of_pod(name: str) -> int:
+    if name in {CPU, PODS}:
+        return _MOST_COUNTED
+    if name == MEMORY:
+        return _POD_MEMORY
+    return _POD_EXTENDED if is_extended(name) else _POD_OTHERS
 
 
 def from_numbers(counted: Mapping[str, float]) -> Amounts:

@@ -87,7 +87,7 @@ def _of(task: Task, cluster: Cluster) -> tuple[Sequence[Constraint], Sequence[Co
                 tuple(constraint for action, constraint in read if action == HARD),
                 tuple(constraint for action, constraint in read if action == SOFT),
             )
-        profile.constraints[task.shape] = found
+        cluster.sight.note(profile.constraints, task.shape, found)
     return found
 
 
@@ -138,7 +138,7 @@ def eligible(task: Task, cluster: Cluster, constraint: Constraint) -> Mask:
     position = cluster.touched.changed.position
     known = masks.get(key)
     if known is None or known[0] != position:
-        known = masks[key] = (position, _eligible(task, cluster, constraint))
+        known = cluster.sight.note(masks, key, (position, _eligible(task, cluster, constraint)))
     return known[1]
 
 

@@ -8,8 +8,8 @@ taking one back by subtraction is exact.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from scheduler.state.profile import Carried, Counted, Kind, Profile, Tally
 from scheduler.state.status import OFF_NODE, Status
@@ -21,8 +21,14 @@ if TYPE_CHECKING:
     from scheduler.state.node import Node
     from scheduler.state.task import Shape, Task
 
+K = TypeVar("K")
+V = TypeVar("V")
+
 _MAX_KEPT = 8192
-"""With more profiles and tallies than this, those that nothing needs just now are forgotten between sessions."""
+"""
+With more profiles and tallies than this, those that nothing needs just now are forgotten between sessions; and with more
+notes on shapes than this, those of shapes that no pod has.
+"""
 
 
 class Sight:
@@ -42,6 +48,8 @@ class Sight:
         self._workloads = workloads
         self._is_stale = False
         self._limit = _MAX_KEPT
+        self._notes = 0
+        self._notes_limit = _MAX_KEPT
         self._version = 0
         self._visible: set[str] = set()
         self._keys: tuple[str, ...] = ()
@@ -91,6 +99,9 @@ class Sight:
         if self.is_active and (crowded or self._is_stale):
             self._restart()
             self._limit = max(_MAX_KEPT, 2 * (len(self._profiles) + len(self._carried)))
+        if self._notes > self._notes_limit:
+            self._forget_shapes()
+            self._notes_limit = max(_MAX_KEPT, 2 * self._notes)
 
     def renumbered(self) -> None:
         """Nodes got other columns."""
@@ -102,12 +113,22 @@ class Sight:
         self._keys = tuple(sorted(self._visible))
         self._version += 1
         self.moves += 1
+        self._notes = 0
         self._profiles.clear()
         self._counted.clear()
         self._carried.clear()
         for task in self._tasks.values():
             if task.node is not None and task.in_kube and task.status not in OFF_NODE:
                 self._count(task, task.node, 1, live=task.status is not Status.RELEASING)
+
+    def _forget_shapes(self) -> None:
+        """
+        Forget what was noted of shapes that no pod has any longer.
+
+        Templates come and go for years under the same labels, so that their profile stays.
+        """
+        shapes = {task.shape for task in self._tasks.values()}
+        self._notes = sum(_forget_shapes_but(shapes, profile) for profile in self._profiles.values())
 
     # Profiles.
 
@@ -136,8 +157,14 @@ class Sight:
         profile = self.profile(task)
         found = profile.affinities.get(task.shape)
         if found is None:
-            found = profile.affinities[task.shape] = affinities(task.shape.spec, task.namespace)
+            found = self.note(profile.affinities, task.shape, affinities(task.shape.spec, task.namespace))
         return found
+
+    def note(self, notes: dict[K, V], key: K, value: V) -> V:
+        """Remember something of a shape in a dictionary of a profile, as long as a pod has that shape."""
+        self._notes += key not in notes
+        notes[key] = value
+        return value
 
     def means(self, counted: Counted, profile: Profile) -> bool:
         """Whether pods of a profile are among those counted."""
@@ -187,7 +214,7 @@ class Sight:
                 for placed in terms
             ]
             tallies = tuple(self._carry(key) for key in (*keys, *task.shape.ports))
-            profile.carried[task.shape] = tallies
+            self.note(profile.carried, task.shape, tallies)
         return tallies
 
     def _carry(self, key: Carried | HostPort) -> Tally:
@@ -229,6 +256,18 @@ class Sight:
         for tally in profile.matched:
             if live or not tally.live:
                 tally.add(node, number)
+
+
+def _forget_shapes_but(shapes: Collection[Shape], profile: Profile) -> int:
+    """Forget what a profile notes of other shapes; how much is left."""
+    masks: dict[Any, Any] = profile.masks
+    by_shape: tuple[dict[Shape, Any], ...] = (profile.affinities, profile.carried, profile.constraints)
+    for notes in by_shape:
+        for shape in [shape for shape in notes if shape not in shapes]:
+            del notes[shape]
+    for key in [key for key in masks if key[0] not in shapes]:
+        del masks[key]
+    return sum(map(len, (*by_shape, masks)))
 
 
 def _shift_back(sight: Sight, tasks: Sequence[Task], nodes: Sequence[Node], number: int, live: bool) -> None:  # noqa: FBT001  # journal records are positional

@@ -57,3 +57,38 @@ def test_what_decides_about_a_pod_is_kept() -> None:
     assert (found.restart_count, found.ready) == (3, True)
     assert found.state.terminated is not None
     assert (found.state.terminated.exit_code, found.state.terminated.container_id) == (7, "")
+
+
+SIZE = {"requests": {"cpu": "1", "memory": "1Gi"}, "limits": {"cpu": "2"}}
+
+
+def test_what_the_kubelet_says_of_the_size_of_containers_is_shared() -> None:
+    decoder = pod_decoder()
+    held = {"name": "c", "resources": SIZE, "allocatedResources": SIZE["requests"]}
+    statuses = {"containerStatuses": [held], "initContainerStatuses": [held]}
+    first, second = (decoder.decode(a_pod(number, **statuses)).status for number in (1, 2))
+    for of in (lambda status: status.container_statuses[0], lambda status: status.init_container_statuses[0]):
+        assert msgspec.to_builtins(of(first).resources) == SIZE
+        assert of(first).resources is of(second).resources
+        assert of(first).allocated_resources is of(second).allocated_resources
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("resources", SIZE),
+        ("schedulingGates", [{"name": "a"}]),
+        ("resourceClaims", [{"name": "a", "resourceClaimTemplateName": "t"}]),
+        ("imagePullSecrets", [{"name": "registry"}]),
+    ],
+)
+def test_pods_with_host_names_of_their_own_share_what_else_is_in_their_spec(field: str, value: Any) -> None:
+    decoder = pod_decoder()
+    specs = [
+        decoder.decode(msgspec.json.encode({"spec": {"hostname": name, "containers": [], field: value}})).spec
+        for name in ("a", "b")
+    ]
+    first, second = (msgspec.structs.asdict(spec) for spec in specs)
+    name = {info.encode_name: info.name for info in msgspec.structs.fields(specs[0])}[field]
+    assert msgspec.json.decode(msgspec.json.encode(first[name])) == value
+    assert first[name] is second[name]

@@ -320,9 +320,73 @@ def test_scores_presume_requests_of_containers_that_name_none(
     assert resources.nonzero_requests(spec) == expected
 
 
-@pytest.mark.parametrize("asked", ["9e15", "1e22", "9223372036854775807"])
+ABSURD = ["9e15", "1e22", "9223372036854775807"]
+
+
+@pytest.mark.parametrize("asked", ABSURD)
 def test_an_absurd_request_takes_no_digits_from_the_sums_of_others(asked: str) -> None:
     small = float(resources.numbers(resources.amounts({"cpu": "4500m"}))["cpu"])
     huge = float(resources.numbers(resources.amounts({"cpu": asked}))["cpu"])
     assert small + huge - huge == small
     assert huge > 1e12
+
+
+@pytest.mark.parametrize("asked", ABSURD)
+@pytest.mark.parametrize(
+    ("name", "small"),
+    [
+        ("cpu", "4501m"),
+        ("memory", "1000001"),
+        ("nvidia.com/gpu", "1"),
+        ("ephemeral-storage", "1M"),
+        ("hugepages-2Mi", "2Mi"),
+        ("kubernetes.io/batch-memory", "1Ki"),
+    ],
+)
+def test_nor_does_an_absurd_pod_whatever_it_asks_for(asked: str, name: str, small: str) -> None:
+    def counted(amount: str) -> float:
+        return float(resources.scheduling_numbers(pod_of(spec_of(container(**{name: amount}))))[name])
+
+    assert counted(small) + counted(asked) - counted(asked) == counted(small)
+
+
+@pytest.mark.parametrize(
+    ("name", "amount", "expected"),
+    [
+        ("ephemeral-storage", "100Ti", 100 * 2**40 * 1000),
+        ("hugepages-1Gi", "24Ti", 24 * 2**40 * 1000),
+        ("kubernetes.io/batch-memory", "24Ti", 24 * 2**40 * 1000),
+        ("memory", "512Ti", 512 * 2**40),
+        ("nvidia.com/gpu", "16", 16000),
+        ("example.com/disk", "30Ti", 30 * 2**40 * 1000),
+    ],
+)
+def test_a_pod_may_have_the_largest_machine_for_itself(name: str, amount: str, expected: int) -> None:
+    assert resources.scheduling_numbers(pod_of(spec_of(container(**{name: amount}))))[name] == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "amount", "expected"),
+    [
+        ("ephemeral-storage", "1Ti", 2**40 * 1000),
+        ("ephemeral-storage", "50Pi", 50 * 2**50 * 1000),
+        ("hugepages-1Gi", "3Pi", 3 * 2**50 * 1000),
+        ("kubernetes.io/batch-memory", "20Pi", 20 * 2**50 * 1000),
+        ("example.com/disk", "9Pi", 9 * 2**50 * 1000),
+        ("memory", "600Ti", 600 * 2**40),
+        ("memory", "40Pi", 40 * 2**50),
+    ],
+)
+def test_what_the_largest_clusters_have_counts_in_full_and_exactly(name: str, amount: str, expected: int) -> None:
+    number = resources.numbers(resources.amounts({name: amount}))[name]
+    assert number == expected == float(number)
+    assert resources.from_numbers({name: float(number)})[name] == parse(amount)
+
+
+@pytest.mark.parametrize("name", ["cpu", "memory", "pods", "ephemeral-storage", "nvidia.com/gpu"])
+def test_more_never_counts_for_less(name: str) -> None:
+    asked = [f"1e{power}" for power in range(30)]
+    counted = [resources.numbers(resources.amounts({name: amount}))[name] for amount in asked]
+    assert counted == sorted(counted)
+    of_pods = [resources.scheduling_numbers(pod_of(spec_of(container(**{name: amount}))))[name] for amount in asked]
+    assert of_pods == sorted(of_pods)

@@ -178,3 +178,17 @@ def test_what_the_system_spreads(
     made.cluster.settle()
     made.cluster.sight.profile(task)
     assert spread.has_soft(task) is is_spread
+
+
+def test_what_is_noted_of_the_constraints_of_a_shape_goes_with_its_last_pod(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scheduler.state.sight._MAX_KEPT", 20)
+    made = world("a")
+    made.cluster.sight._notes_limit = 20
+    for _ in range(100):
+        task = incoming(made, wanting(node_taints_policy="Honor"))
+        (constraint,) = constraints.hard(task, made.cluster)
+        assert constraints.eligible(task, made.cluster, constraint).tolist() == [True, True, True, True, False]
+        made.cluster.remove_task(task.uid)
+    (profile,) = made.cluster.sight._profiles.values()
+    assert len(profile.constraints) <= 22
+    assert len(profile.masks) <= 22

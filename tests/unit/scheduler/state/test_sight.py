@@ -9,13 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from generated.core.v1 import Affinity, PodAffinityTerm, PodAntiAffinity
+from generated.meta.v1 import LabelSelector
 from scheduler.contract.journal import Journal
 from scheduler.state import moves
 from scheduler.state.profile import Carried, Counted, Kind
 from scheduler.state.status import OFF_NODE, Status
 from scheduler.state.terms import HostPort, PodTerm, read_selector
 from tests.unit.scheduler.build import World, shape
-from tests.unit.scheduler.sociable import pod_task, selector, sociable_world
+from tests.unit.scheduler.sociable import HOST, pod_task, selector, sociable_world
 
 if TYPE_CHECKING:
     from scheduler.state.cluster import Cluster
@@ -153,3 +155,49 @@ def test_very_many_tallies_are_forgotten_and_those_in_use_come_back(monkeypatch:
     assert not cluster.sight._counted
     assert {key for key in cluster.sight._carried if isinstance(key, Carried)} <= before
     assert_counts_are_right(cluster)
+
+
+def test_what_is_noted_of_shapes_goes_with_their_last_pod(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scheduler.state.sight._MAX_KEPT", 20)
+    cluster = lonely_world().cluster
+    cluster.add_task(lonely("stays"), "a")
+    for number in range(200):
+        task = lonely(f"p-{number}")
+        cluster.add_task(task, "a")
+        cluster.settle()
+        cluster.remove_task(task.uid)
+    (profile,) = cluster.sight._profiles.values()
+    assert len(profile.carried) + len(profile.affinities) <= 22
+    assert cluster.tasks["uid-stays"].shape in profile.carried
+    assert_counts_are_right(cluster)
+
+
+def test_what_is_noted_of_shapes_in_use_stays_however_many_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scheduler.state.sight._MAX_KEPT", 20)
+    cluster = lonely_world().cluster
+    for number in range(100):
+        cluster.add_task(lonely(f"p-{number}"), "a")
+    cluster.settle()
+    version = cluster.sight.extent
+    (profile,) = cluster.sight._profiles.values()
+    found = dict(profile.affinities)
+    cluster.settle()
+    assert len(found) == 100
+    assert all(profile.affinities[each] is terms for each, terms in found.items())
+    assert cluster.sight.extent == version
+
+
+def lonely_world() -> World:
+    made = World()
+    made.node("a", labels={HOST: "a"}, pods=500.0, cpu=1e6, memory=1e15)
+    made.cluster.settle()
+    made.cluster.sight._limit = made.cluster.sight._notes_limit = 20
+    return made
+
+
+def lonely(name: str) -> Task:
+    """A pod that wants no other of its kind beside it, with a shape of its own."""
+    far = PodAffinityTerm(label_selector=LabelSelector(match_labels={"app": "web"}), topology_key=HOST)
+    terms = PodAntiAffinity(required_during_scheduling_ignored_during_execution=(far,))
+    wanted = shape(affinity=Affinity(pod_anti_affinity=terms))
+    return pod_task(name, "ns", {"app": "web"}, wanted, job="", status=Status.RUNNING)
