@@ -10,14 +10,13 @@ import time
 from collections.abc import Callable
 from typing import NoReturn
 
-import yaml
-
-from cluster import components, flags, versions
+from cluster import components, flags, versions, webhookfiles
 from cluster.binaries import Binaries
-from cluster.control_plane import ControlPlane
+from cluster.control_plane import ControlPlane, Status
 from cluster.errors import AlreadyRunningError, ClusterError, NotRunningError, UsageError
 from cluster.hints import typed
-from cluster.state import clusters_directory
+from cluster.processes import marked_with
+from cluster.state import clusters_directory, is_name
 from cluster.telling import say
 from runtime.errors import ApiError, ConnectionFailed
 
@@ -26,7 +25,7 @@ _WATCH_SECONDS = 0.5
 
 def main(argv: list[str] | None = None) -> int:
     """Parse, run, and turn failures into one message and exit code 1 (2 for wrong flags, 130 for Ctrl-C)."""
-    arguments = flags.parser().parse_args(argv)
+    arguments = flags.parse(argv)
     try:
         return _COMMANDS[arguments.command](arguments)
     except (ClusterError, ApiError, ConnectionFailed) as error:
@@ -63,7 +62,7 @@ def up(arguments: argparse.Namespace) -> int:
 def down(arguments: argparse.Namespace) -> int:
     """End one; fine when nothing runs."""
     plane = _plane(arguments)
-    if not plane.layout.root.exists():
+    if not plane.layout.root.exists() and not marked_with(plane.layout.root):  # its directory may have been deleted
         say(f"{_title(arguments)} does not run: there is no {plane.layout.root}")
         return 0
     plane.stop()
@@ -74,15 +73,13 @@ def down(arguments: argparse.Namespace) -> int:
 def status(arguments: argparse.Namespace) -> int:
     """Tell what runs; exit code 1 when it does not."""
     if arguments.all:
-        names = sorted(path.name for path in clusters_directory().glob("*/") if path.is_dir())
-        for name in names:
-            state = ControlPlane(name).status()
-            say(f"{name}: {state.problem or 'running'}")
+        for name in sorted(path.name for path in clusters_directory().glob("*/")):
+            say(_summary(name))
         return 0
     plane = _plane(arguments)
     state = plane.status()
     if state.facts is None or state.processes is None or not state.is_running:
-        say(f"{_title(arguments)} does not run: {state.problem}")
+        say(f"{_title(arguments)} {_why_not(plane, state, arguments)}")
         return 1
     facts = state.facts
     since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(facts.created))
@@ -128,11 +125,7 @@ def nodes(arguments: argparse.Namespace) -> int:
 
 def webhooks(arguments: argparse.Namespace) -> int:
     """Send admission to a server beside the control plane, which writes its CA into the configurations itself."""
-    try:
-        texts = [path.read_text(encoding="utf-8") for path in arguments.files]
-        found = [document for text in texts for document in yaml.safe_load_all(text) if document]
-    except (OSError, yaml.YAMLError) as error:
-        raise UsageError(f"the webhook configurations can't be read: {error}") from error
+    found = [configuration for file in arguments.files for configuration in webhookfiles.read(file)]
     plane = _plane(arguments)
     plane.apply_webhooks(found, arguments.url, b"")
     plane.close()
@@ -178,6 +171,23 @@ def _stay(plane: ControlPlane, arguments: argparse.Namespace) -> int:
         plane.stop()
         say(f"{_title(arguments)} is down")
         return 0
+
+
+def _why_not(plane: ControlPlane, state: Status, arguments: argparse.Namespace) -> str:
+    """Why it counts as not running, the rest of a sentence."""
+    if state.processes is None and marked_with(plane.layout.root):
+        return f"has lost its state directory, but its processes are there; end them: {_typed('down', arguments)}"
+    return f"does not run: {state.problem}"
+
+
+def _summary(name: str) -> str:
+    """A line for a directory in the place of the named ones, which may hold anything."""
+    if not is_name(name):
+        return f"{name!r}: no control plane, none can be called so"
+    try:
+        return f"{name}: {ControlPlane(name).status().problem or 'running'}"
+    except ClusterError as error:
+        return f"{name}: {error}"
 
 
 def _count_nodes(plane: ControlPlane) -> str:

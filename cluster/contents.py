@@ -15,7 +15,7 @@ NOT_READY_TAINT: Final = "node.kubernetes.io/not-ready"
 _NODES: Final = "/api/v1/nodes"
 _CRDS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _LEASES: Final = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
-_WEBHOOKS: Final = {
+WEBHOOKS: Final = {
     "MutatingWebhookConfiguration": "mutatingwebhookconfigurations",
     "ValidatingWebhookConfiguration": "validatingwebhookconfigurations",
 }
@@ -72,7 +72,7 @@ def is_served(api: Api, crd: dict[str, Any]) -> bool:
 def apply_webhooks(api: Api, configurations: Iterable[dict[str, Any]], url: str, ca_pem: bytes) -> None:
     """Apply webhook configurations, pointed at a server on this machine."""
     for configuration in configurations:
-        plural = _WEBHOOKS[configuration["kind"]]
+        plural = WEBHOOKS[configuration["kind"]]
         path = f"/apis/admissionregistration.k8s.io/v1/{plural}/{configuration['metadata']['name']}"
         api.apply(path, pointed_at(configuration, url, ca_pem))
 
@@ -85,8 +85,8 @@ def pointed_at(configuration: dict[str, Any], url: str, ca_pem: bytes) -> dict[s
     """
     bundle = base64.b64encode(ca_pem).decode()
     webhooks = []
-    for webhook in configuration["webhooks"]:
-        path = webhook["clientConfig"].get("service", {}).get("path", "")
+    for webhook in configuration.get("webhooks") or ():
+        path = (webhook["clientConfig"].get("service") or {}).get("path") or ""
         webhooks.append({**webhook, "clientConfig": {"url": f"{url.rstrip('/')}{path}", "caBundle": bundle}})
     return {**configuration, "webhooks": webhooks}
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +20,10 @@ from cluster.nodes import MOST_NODES, QUANTITY, NodePool, Taint
 from cluster.options import Options
 
 _WAIT_SECONDS: Final = 60.0
+_FLAGS_OF_SERVERS: Final = {
+    "--apiserver-arg": "flag of kube-apiserver; wins over ours",
+    "--controller-manager-arg": "flag of kube-controller-manager",
+}
 
 NAME_VARIABLE: Final = "STROMBOLI_CLUSTER"
 """Set by `env`: the commands of that shell are about the same control plane."""
@@ -54,6 +60,22 @@ def parser() -> argparse.ArgumentParser:
     )
     _add_version(binaries)
     return root
+
+
+def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
+    """What was typed, `sys.argv` by default. Ends the process, as argparse does, when that makes no sense."""
+    return parser().parse_args(_joined(sys.argv[1:] if argv is None else argv))
+
+
+def _joined(argv: Sequence[str]) -> list[str]:
+    """With `--apiserver-arg --v=4` as one word: argparse takes what begins with dashes for a flag of ours."""
+    joined: list[str] = []
+    for word in argv:
+        if joined and joined[-1] in _FLAGS_OF_SERVERS and word.startswith("-") and "=" in word:
+            joined[-1] += f"={word}"
+        else:
+            joined.append(word)
+    return joined
 
 
 def options(arguments: argparse.Namespace) -> Options:
@@ -121,11 +143,11 @@ def _add_up(command: argparse.ArgumentParser) -> None:
     )
     _add_repeatable(command, "--feature-gate", "NAME=true|false", "Kubernetes feature gate")
     _add_repeatable(command, "--runtime-config", "API=true|false", "API version to serve beyond the default")
-    _add_repeatable(command, "--apiserver-arg", "--FLAG=VALUE", "flag of kube-apiserver; wins over ours")
-    _add_repeatable(command, "--controller-manager-arg", "--FLAG=VALUE", "flag of kube-controller-manager")
+    for flag, about in _FLAGS_OF_SERVERS.items():
+        _add_repeatable(command, flag, "--FLAG=VALUE", about)
     command.add_argument(
         "--wait",
-        type=float,
+        type=_seconds,
         nargs="?",
         default=_WAIT_SECONDS,
         const=_WAIT_SECONDS,
@@ -183,6 +205,17 @@ def _quantity(flag: str, text: str) -> str:
     if not QUANTITY.fullmatch(text):
         raise UsageError(f"{flag} {text}: write a quantity such as 8, 500m or 32Gi")
     return text
+
+
+def _seconds(text: str) -> float:
+    """For argparse: how long to wait. One that is no number would never be over."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not (math.isfinite(seconds) and seconds > 0):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds above 0")
+    return seconds
 
 
 def _boolean(gate: str, text: str) -> bool:

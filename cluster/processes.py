@@ -20,7 +20,7 @@ from pathlib import Path
 import msgspec
 
 MARKER = "STROMBOLI_CLUSTER_PROCESS"
-"""Environment variable of every process of a control plane: its state directory."""
+"""Environment variable of every process of a control plane, its supervisor too: its state directory."""
 
 _HAS_PROC = Path("/proc/self/stat").is_file()
 _PR_SET_PDEATHSIG = 1
@@ -92,19 +92,30 @@ def wait_until(condition: Callable[[], bool], timeout: float, pause: float = _PO
 
 
 def marked_with(directory: Path) -> list[ProcessId]:
-    """Our processes that belong to this state directory, read from /proc; none where there is no /proc."""
-    wanted = f"{MARKER}={directory}".encode()
+    """
+    Our processes that belong to this state directory, read from /proc; none where there is no /proc.
+
+    The directory may be gone, and may be called by another name (a link, `..`) than when they were started.
+    """
+    wanted = os.path.realpath(directory)
     found = []
     for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            environment = (entry / "environ").read_bytes()
-        except OSError:
-            continue  # gone meanwhile, or another user's
-        if wanted in environment.split(b"\0"):
+        mark = _mark(entry)
+        if mark and os.path.realpath(mark) == wanted:
             process = ProcessId.of(int(entry.name))
             if process:
                 found.append(process)
     return found
+
+
+def _mark(entry: Path) -> str:
+    """The state directory that a process in /proc was marked with, empty for strangers."""
+    try:
+        environment = (entry / "environ").read_bytes()
+    except OSError:
+        return ""  # gone meanwhile, or another user's
+    start = f"{MARKER}=".encode()
+    return next((os.fsdecode(line[len(start) :]) for line in environment.split(b"\0") if line.startswith(start)), "")
 
 
 def die_with(parent: int) -> Callable[[], None]:

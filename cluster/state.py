@@ -172,9 +172,14 @@ def locate(name: str, directory: Path | None = None) -> Layout:
     """The layout of a named control plane, or of one in a directory of the caller's choice."""
     if directory is not None:
         return Layout(directory.expanduser().absolute())
-    if not _NAME.fullmatch(name):
+    if not is_name(name):
         raise UsageError(f"--name {name!r}: take 1-42 of a-z, 0-9 and '-', not at the ends")
     return Layout(clusters_directory() / name)
+
+
+def is_name(text: str) -> bool:
+    """Whether a control plane can have this name."""
+    return _NAME.fullmatch(text) is not None
 
 
 def clusters_directory() -> Path:
@@ -247,7 +252,7 @@ def read(path: Path, kind: type[_S]) -> _S | None:
         raise StateError(f"cannot read {path}: {error.strerror}") from error
     try:
         return msgspec.json.decode(data, type=kind)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:  # the last two for odd bytes and deep nesting
         down = typed("down", directory=path.parent)
         raise StateError(f"{path} is damaged ({error}): {down} clears it away") from error
 

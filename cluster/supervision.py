@@ -15,7 +15,7 @@ import msgspec
 
 from cluster.errors import ClusterError, ComponentFailed, NotRunningError, StartError, tail
 from cluster.orders import Answer, Order
-from cluster.processes import ProcessId, wait_until
+from cluster.processes import MARKER, ProcessId, wait_until
 from cluster.state import Layout, Processes, read
 
 _DESCRIPTORS = Path("/proc/self/fd")
@@ -44,7 +44,7 @@ class Supervision:
                 stdout=file,
                 stderr=file,
                 cwd="/",
-                env={**os.environ, "PYTHONPATH": path},
+                env={**os.environ, "PYTHONPATH": path, MARKER: str(layout.root)},
                 start_new_session=True,
             )
         supervision = cls(layout, process)

@@ -8,13 +8,14 @@ whose kubeconfig asks for it.
 from __future__ import annotations
 
 import base64
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TextIO
 
 import msgspec
 
@@ -47,6 +48,7 @@ class ExecCredentials(RenewedCredentials):
         folder: Path,
         origin: str,
         clock: Callable[[], float] = time.time,
+        ticks: Callable[[], float] = time.monotonic,
         limit: float = _LIMIT,
     ) -> None:
         """
@@ -54,7 +56,7 @@ class ExecCredentials(RenewedCredentials):
 
         `limit` is how many seconds a fetch waits for the plugin's answer.
         """
-        super().__init__(clock)
+        super().__init__(clock, ticks)
         self._spec = spec
         self._cluster = cluster
         self._folder = folder
@@ -78,6 +80,7 @@ class ExecCredentials(RenewedCredentials):
 
     def _status(self) -> _Status:
         """The plugin's answer. One that came too late for the last fetch is waited for again, not asked for twice."""
+        self._check_terminal()
         running = self._running = self._running or _Run(self._run)
         running.join(self._limit)
         if running.is_alive():
@@ -91,6 +94,14 @@ class ExecCredentials(RenewedCredentials):
             return msgspec.convert(without_nulls(status), _Status)
         except (msgspec.ValidationError, RecursionError) as error:
             raise ConfigError(f"{self._origin}: the plugin's status: {error}") from error
+
+    def _check_terminal(self) -> None:
+        """Refuse, before it runs, a plugin that asks its questions on a terminal where there is none."""
+        stdin = sys.stdin  # None in a process that was started without one
+        if self._spec.get("interactiveMode") == "Always" and not (stdin is not None and _is_terminal(stdin)):
+            raise ConfigError(
+                f"{self._origin}: exec plugin cannot support interactive mode: standard input is not a terminal"
+            )
 
     def _run(self) -> object:
         from kubernetes.config import ConfigException, exec_provider, kube_config  # noqa: PLC0415  # slow to import
@@ -118,6 +129,13 @@ class ExecCredentials(RenewedCredentials):
     def _key_pair(self, certificate: str, key: str) -> KeyPair:
         # "replace": JSON may hold half a surrogate pair; such a PEM is refused when it is used
         return KeyPair(*(Pem(self._origin, data=text.encode(errors="replace")) for text in (certificate, key)))
+
+
+def _is_terminal(stream: TextIO) -> bool:
+    try:
+        return stream.isatty()
+    except ValueError:  # it was closed
+        return False
 
 
 class _Run(threading.Thread):
@@ -158,9 +176,10 @@ class OidcCredentials(RenewedCredentials):
         origin: str,
         persist: Callable[[Mapping[str, str]], None],
         clock: Callable[[], float] = time.time,
+        ticks: Callable[[], float] = time.monotonic,
     ) -> None:
         """`config` is the auth-provider's config section; `persist` is given the renewed tokens."""
-        super().__init__(clock)
+        super().__init__(clock, ticks)
         self._config = dict(config)
         self._folder = folder
         self._origin = origin

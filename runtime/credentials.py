@@ -80,16 +80,26 @@ class FixedCredentials(Credentials):
 
 
 class RenewedCredentials(Credentials, ABC):
-    """Credentials that `_fetch` gets anew when they are due or were rejected."""
+    """
+    Credentials that `_fetch` gets anew when they are due or were rejected.
 
-    def __init__(self, clock: Callable[[], float] = time.time) -> None:
-        """`clock` gives seconds since 1970."""
+    Somebody may set the clock at any time. So intervals are measured in ticks, and the clock is only compared with
+    the end that others gave a credential, which counts by either: whichever of the two gets there first.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.time, ticks: Callable[[], float] = time.monotonic) -> None:
+        """`clock` gives seconds since 1970, `ticks` seconds since whenever, which nobody can set."""
         self._clock = clock
+        self._ticks = ticks
         self._lock = threading.Lock()
         self._header = ""
         self._pair: KeyPair | None = None
         self._due = float("-inf")
+        """In ticks."""
+        self._stale = float("inf")
+        """By the clock."""
         self._fetched = float("-inf")
+        """In ticks."""
         self._failure = ""
         """Why there are no credentials at all, as long as there are none."""
 
@@ -100,11 +110,11 @@ class RenewedCredentials(Credentials, ABC):
         return self._pair
 
     def is_due(self) -> bool:
-        return bool(self._failure) or self._clock() >= self._due
+        return bool(self._failure) or self._ticks() >= self._due or self._clock() >= self._stale
 
     def refresh(self, rejected: str | None = None) -> bool:
         with self._lock:
-            if self._failure and self._clock() < self._due:
+            if self._failure and self._ticks() < self._due:
                 raise ConfigError(self._failure)  # those who waited for the fetch fail with it, not one by one later
             before = (self._header, self._pair)
             if rejected is None:
@@ -112,9 +122,9 @@ class RenewedCredentials(Credentials, ABC):
                     return False
             elif rejected != self._header:
                 return True  # another request got fresh ones meanwhile
-            elif self._clock() - self._fetched < _RETRY_AFTER:
+            elif self._ticks() - self._fetched < _RETRY_AFTER:
                 return False
-            self._fetched = self._clock()
+            self._fetched = self._ticks()
             self._fetch_or_keep()
             return (self._header, self._pair) != before
 
@@ -122,8 +132,8 @@ class RenewedCredentials(Credentials, ABC):
         try:
             self._fetch()
         except ConfigError as error:
-            self._fetched = self._clock()  # a plugin may have taken its time to fail
-            self._due = self._fetched + _LEEWAY
+            self._fetched = self._ticks()  # a plugin may have taken its time to fail
+            self._due_in(_LEEWAY)
             if not self._header and self._pair is None:
                 self._failure = str(error)
                 raise
@@ -133,18 +143,25 @@ class RenewedCredentials(Credentials, ABC):
 
     @abstractmethod
     def _fetch(self) -> None:
-        """Set `_header` or `_pair`, and `_due`. Raises ConfigError."""
+        """Set `_header` or `_pair`, and say when to fetch again. Raises ConfigError."""
+
+    def _due_in(self, seconds: float) -> None:
+        """Fetch again after so many seconds, whatever the clock says meanwhile."""
+        self._due, self._stale = self._ticks() + seconds, float("inf")
 
     def _expires(self, expiry: float) -> None:
         """Fetch again shortly before `expiry`, yet not with every request when that is close or past."""
-        self._due = max(expiry - _LEEWAY, self._clock() + _RETRY_AFTER)
+        left = expiry - _LEEWAY - self._clock()
+        self._due_in(max(left, _RETRY_AFTER))
+        if left > _RETRY_AFTER:
+            self._stale = expiry - _LEEWAY
 
 
 class TokenFile(RenewedCredentials):
     """A bearer token in a file that others replace (service accounts), looked at every minute."""
 
-    def __init__(self, path: Path, origin: str, clock: Callable[[], float] = time.time) -> None:
-        super().__init__(clock)
+    def __init__(self, path: Path, origin: str, ticks: Callable[[], float] = time.monotonic) -> None:
+        super().__init__(ticks=ticks)
         self._path = path
         self._origin = origin
 
@@ -158,4 +175,4 @@ class TokenFile(RenewedCredentials):
         if problem := header_problem(token):
             raise ConfigError(f"{self._origin}: {self._path}: the token {problem}")
         self._header = f"Bearer {token}"
-        self._due = self._clock() + _FILE_PERIOD
+        self._due_in(_FILE_PERIOD)

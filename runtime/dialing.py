@@ -23,6 +23,7 @@ _UNTRUSTED = frozenset({18, 19, 20, 21})
 _TIME = {9: "the certificate is not yet valid", 10: "the certificate is past its last day"}
 _WRONG_NAME = frozenset({62, 63, 64})
 
+_CHECKED_FOR = re.compile(r"is not valid for '([^']+)'")  # OpenSSL's words, after the name that was asked for
 _TRIED = re.compile(r"\('([^']+)', (\d+)")  # asyncio names the address that it tried in its message only
 
 
@@ -88,7 +89,8 @@ def _explain_tls(error: ssl.SSLError, host: str) -> tuple[str, bool]:
         elif code in _TIME:
             problem = f"x509: certificate has expired or is not yet valid: {_TIME[code]}"
         elif code in _WRONG_NAME:
-            problem = f"x509: certificate is not valid for {host}"
+            asked = _CHECKED_FOR.search(error.verify_message)
+            problem = f"x509: certificate is not valid for {asked[1] if asked else host}"
         else:
             problem = f"x509: {error.verify_message}"
         return f"tls: failed to verify certificate: {problem}", True

@@ -124,15 +124,20 @@ def _split_target(target: str) -> tuple[str, str]:
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
-def encode_response(response: HttpResponse, *, date: str, close: bool) -> bytes:
-    """The answer on the wire. `date` is the value of the Date header, see `http_date`."""
+def encode_response(response: HttpResponse, *, date: str, close: bool, has_body: bool = True) -> bytes:
+    """
+    The answer on the wire. `date` is the value of the Date header, see `http_date`.
+
+    Without `has_body`, as HEAD asks for, only the length tells of the body: its bytes would be taken for the beginning
+    of the next answer.
+    """
     extra = "".join(f"{line}\r\n" for line in response.headers)
     head = (
         f"HTTP/1.1 {response.status} {_PHRASES.get(response.status, '')}\r\nDate: {date}\r\n"
         f"Content-Type: {response.content_type}\r\nContent-Length: {len(response.body)}\r\n{extra}"
         f"{'Connection: close' + chr(13) + chr(10) if close else ''}\r\n"
     )
-    return head.encode("latin-1") + response.body
+    return head.encode("latin-1") + (response.body if has_body else b"")
 
 
 def http_date(seconds: float) -> str:

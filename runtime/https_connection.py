@@ -252,7 +252,8 @@ class Connection(asyncio.BufferedProtocol):
 
     def _respond(self, request: HttpRequest, response: HttpResponse) -> None:
         close = not request.keep_alive or self._server.is_draining
-        self._send(encode_response(response, date=self._server.date, close=close))
+        has_body = request.method != "HEAD"
+        self._send(encode_response(response, date=self._server.date, close=close, has_body=has_body))
         if close:
             self._close()
 

@@ -90,6 +90,8 @@ class _NamedContext(_Section, frozen=True, kw_only=True):
 
 
 class _Document(_Section, frozen=True, kw_only=True):
+    kind: str = ""
+    api_version: str = msgspec.field(default="", name="apiVersion")
     current_context: str = ""
     clusters: list[_NamedCluster] = []
     users: list[_NamedUser] = []
@@ -156,18 +158,36 @@ def _read(file: Path) -> _Document:
     content = _content(text, file)
     _check(content, (), file, set())
     try:
-        return msgspec.convert(without_nulls(content or {}), _Document)
+        document = msgspec.convert(without_nulls(content or {}), _Document)
     except msgspec.ValidationError as error:
         problem, _, path = str(error).partition(" - at `$.")
         raise ConfigError(f"{file}: {path.removesuffix('`') or 'top level'}: {problem}") from error
+    _check_kind(document, file)
+    return document
+
+
+def _check_kind(document: _Document, file: Path) -> None:
+    """Refuse a file that says that it is something else; one that says nothing is taken for a kubeconfig."""
+    for field, value, wanted in (("kind", document.kind, "Config"), ("apiVersion", document.api_version, "v1")):
+        if value not in ("", wanted):
+            raise ConfigError(f"{file}: {field}: no kubeconfig: expected {wanted}, got {value!r}")
 
 
 def _content(text: bytes, file: Path) -> Any:
-    """What a file's YAML says. Nearly all files are plain enough to do without the library. Raises ConfigError."""
+    """
+    What the first document of a file's YAML says, the only one that counts. Raises ConfigError.
+
+    Nearly all files are plain enough to do without the library.
+    """
     try:
         return plainyaml.read(text.decode("ascii", "replace"))
     except plainyaml.NotPlain:
-        import yaml  # noqa: PLC0415  # costs more than a whole command
+        return next(_documents(text, file), None)
+
+
+def _documents(text: bytes, file: Path) -> Iterator[Any]:
+    """The documents of a file, each read when it is asked for. Raises ConfigError."""
+    import yaml  # noqa: PLC0415  # costs more than a whole command
 
     from runtime.yamlguard import Bounded  # noqa: PLC0415  # as above
 
@@ -175,7 +195,7 @@ def _content(text: bytes, file: Path) -> Any:
         """The quicker one where there is one."""
 
     try:
-        return yaml.load(text, Loader=Loader)  # noqa: S506  # safe
+        yield from yaml.load_all(text, Loader=Loader)  # safe
     except (yaml.YAMLError, ValueError, TypeError, AttributeError) as error:
         raise ConfigError(f"{file}: no valid YAML: {' '.join(str(error).split())}") from error
 
@@ -205,15 +225,33 @@ def _check(value: object, path: tuple[str, ...], file: Path, seen: set[int]) -> 
 
 
 def write_auth_provider(entry: Entry[User], values: Mapping[str, str]) -> None:
-    """Put renewed tokens into the file that a user stands in. Raises OSError when it can't be written."""
+    """
+    Put renewed tokens into the file that a user stands in.
+
+    Raises OSError when it can't be written, ConfigError when somebody has changed it meanwhile so that there is no
+    place for them any more.
+    """
     import yaml  # noqa: PLC0415  # see above
 
     file = entry.file.resolve()
-    document = yaml.safe_load(file.read_bytes())
-    for user in document["users"]:
-        if user["name"] == entry.name:
-            user["user"]["auth-provider"]["config"].update(values)
+    documents = list(_documents(file.read_bytes(), entry.file))
+    config = _provider_config(documents[0] if documents else None, entry.name)
+    if config is None:
+        raise entry.error("auth-provider: its config is no longer there")
+    config.update(values)
     fresh = file.with_name(f".{file.name}.new")
     fresh.touch(mode=0o600)
-    fresh.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
+    fresh.write_text(yaml.safe_dump_all(documents, sort_keys=False), encoding="utf-8")
     fresh.replace(file)
+
+
+def _provider_config(document: object, name: str) -> dict[str, Any] | None:
+    """The config of a user's auth-provider, of the first user with that name as in reading; None without one."""
+    users = document.get("users") if isinstance(document, dict) else None
+    for user in users if isinstance(users, list) else ():
+        if isinstance(user, dict) and user.get("name") == name:
+            found: Any = user
+            for key in ("user", "auth-provider", "config"):
+                found = found.get(key) if isinstance(found, dict) else None
+            return found if isinstance(found, dict) else None
+    return None

@@ -20,6 +20,9 @@ from runtime.tls import KeyPair, Pem
 logger = logging.getLogger(__name__)
 
 
+_INTERACTIVE_MODES = ("", "Never", "IfAvailable", "Always")
+
+
 class _Variable(msgspec.Struct, frozen=True):
     """An environment variable of a plugin."""
 
@@ -36,6 +39,7 @@ class _Exec(msgspec.Struct, frozen=True, rename="camel"):
     env: list[_Variable] = []
     install_hint: str = ""
     provide_cluster_info: bool = False
+    interactive_mode: str = ""
 
 
 def credentials_of(user: Entry[User] | None, cluster: Entry[Cluster]) -> Credentials:
@@ -137,6 +141,9 @@ def _exec(user: Entry[User], cluster: Entry[Cluster]) -> Credentials:
     for field, value in (("command", said.command), ("apiVersion", said.api_version)):
         if not value:
             raise user.error(f"exec: {field} is not set")
+    if said.interactive_mode not in _INTERACTIVE_MODES:
+        known = ", ".join(filter(None, _INTERACTIVE_MODES))
+        raise user.error(f"exec: invalid interactiveMode {said.interactive_mode!r}, there are: {known}")
     for variable in said.env:
         if not variable.name or "=" in variable.name:
             raise user.error(f"exec.env: {variable.name!r} is no name of a variable")
@@ -174,7 +181,7 @@ def _oidc(user: Entry[User]) -> Credentials:
     def persist(tokens: Mapping[str, str]) -> None:
         try:
             write_auth_provider(user, tokens)
-        except OSError as error:
+        except (OSError, ConfigError) as error:
             logger.warning('msg="the renewed tokens could not be stored" file=%s error="%s"', user.file, error)
 
     return OidcCredentials(

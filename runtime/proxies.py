@@ -38,18 +38,44 @@ def proxy_problem(url: str) -> str:
 
 
 def _matches(rule: str, host: str, port: int) -> bool:
-    """Whether a `NO_PROXY` entry (`*`, network, address or domain, the last two with or without port) covers a host."""
+    """
+    Whether a `NO_PROXY` entry covers a host: `*`, a network, an address or a domain, the last two maybe with a port.
+
+    A domain stands for itself and what is below it, with a dot in front (`.example.org`, `*.example.org`) only for
+    the latter; so it is in Go, whose tools read the same variable.
+    """
     if rule == "*":
         return True
     if not rule:
         return False
     if "/" in rule:
         return _in_network(host, rule)
-    name, _, wanted_port = rule.rpartition(":") if rule.count(":") == 1 else (rule, "", "")
+    name, wanted_port = _split_port(rule.lower())
     if wanted_port and wanted_port != str(port):
         return False
-    domain = name.lower().strip("[]").removeprefix("*").removeprefix(".")
-    return host == domain or host.endswith(f".{domain}")
+    domain = name.removeprefix("*") if name.startswith("*.") else name
+    if domain.startswith("."):
+        return host.endswith(domain)
+    return bool(domain) and (host == domain or host.endswith(f".{domain}") or _is_same_address(host, domain))
+
+
+def _split_port(rule: str) -> tuple[str, str]:
+    """Name or address of an entry, and its port, empty for any."""
+    if rule.startswith("["):
+        address, _, rest = rule[1:].partition("]")
+        return address, rest.removeprefix(":")
+    name, _, port = rule.partition(":") if rule.count(":") == 1 else (rule, "", "")
+    return name, port
+
+
+def _is_same_address(host: str, other: str) -> bool:
+    """Whether two texts are one IP address, which may be spelled in several ways."""
+    import ipaddress  # noqa: PLC0415  # only for those who have a proxy
+
+    try:
+        return ipaddress.ip_address(host) == ipaddress.ip_address(other)
+    except ValueError:
+        return False
 
 
 def _in_network(host: str, network: str) -> bool:

@@ -143,7 +143,7 @@ class _Connection:
                 response = await answer(request)
             finally:
                 self.is_answering = False
-            await self._write(response, close=not request.keep_alive)
+            await self._write(response, close=not request.keep_alive, has_body=request.method != "HEAD")
             if not request.keep_alive:
                 return
 
@@ -182,8 +182,9 @@ class _Connection:
         except TimeoutError:
             return None
 
-    async def _write(self, response: HttpResponse, *, close: bool) -> None:
-        self._writer.write(encode_response(response, date=http_date(time.time()), close=close))
+    async def _write(self, response: HttpResponse, *, close: bool, has_body: bool = True) -> None:
+        date = http_date(time.time())
+        self._writer.write(encode_response(response, date=date, close=close, has_body=has_body))
         await self._writer.drain()
 
     async def _linger(self) -> None:

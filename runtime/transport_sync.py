@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import base64
 import http.client
+import io
 import logging
 import select
+import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Self
+from typing import Any, Self
 from urllib.parse import unquote, urlsplit
 
 from runtime.dialing import connection_failed, explain_connect, explain_exchange, explain_refusal
@@ -186,7 +188,7 @@ class SyncTransport:
         via = urlsplit(self.config.proxy) if self.config.proxy else target
         host, port = via.hostname or "", via.port or (443 if via.scheme == "https" else 80)
         if self.config.tls is None:
-            return http.client.HTTPConnection(host, port, timeout=self._connect_timeout)
+            return _Connection(host, port, timeout=self._connect_timeout)
         connection = _TlsConnection(host, port, self._connect_timeout, self.config)
         if self.config.proxy:
             connection.set_tunnel(target.hostname or "", target.port or 443, headers=_proxy_headers(self.config.proxy))
@@ -208,14 +210,7 @@ class SyncTransport:
         if request.body is not None:
             connection.putheader("Content-Length", str(len(request.body)))
         connection.endheaders(request.body)
-        answer = connection.getresponse()
-        if (
-            answer.length is None
-            and not answer.chunked
-            and "close" not in (answer.getheader("Connection") or "").lower()
-        ):
-            raise EOFError("unexpected EOF")  # http.client takes a head that breaks off for a whole one
-        return answer
+        return connection.getresponse()
 
     def _read(
         self,
@@ -279,7 +274,44 @@ class SyncTransport:
         return connection_failed(request, self.config.server, explain_exchange(_origin(error)), sent=True)
 
 
-class _TlsConnection(http.client.HTTPConnection):
+class _Lines(io.BufferedReader):
+    """A reader that knows the last line that it gave."""
+
+    last = b""
+
+    def readline(self, size: int | None = -1, /) -> bytes:
+        self.last = super().readline(size)
+        return self.last
+
+
+class _Answer(http.client.HTTPResponse):
+    """
+    An answer whose body has a known end: a length, the last chunk, or the end of the connection where neither is told.
+
+    http.client takes a head that breaks off, or a framing that it doesn't know, for the third of these.
+    """
+
+    def __init__(self, sock: socket.socket, *options: Any, **more: Any) -> None:
+        super().__init__(sock, *options, **more)
+        self._head = _Lines(self.fp.detach())
+        self.fp = self._head
+
+    def begin(self) -> None:
+        super().begin()
+        if self._head.last not in (b"\r\n", b"\n"):
+            raise EOFError("unexpected EOF")
+        for name in ("Transfer-Encoding", "Content-Length"):
+            if self.length is None and not self.chunked and name in self.headers:
+                raise http.client.HTTPException(f"{name} {self.headers[name]!r}")
+
+
+class _Connection(http.client.HTTPConnection):
+    """TCP, and answers with whole heads."""
+
+    response_class = _Answer
+
+
+class _TlsConnection(_Connection):
     """TLS over TCP or over a proxy's tunnel, checked for the name that the configuration says."""
 
     default_port = 443

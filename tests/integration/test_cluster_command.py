@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -131,13 +132,24 @@ def wait_until_ready(process: subprocess.Popen[str]) -> None:
 def test_in_the_foreground_a_signal_takes_it_down(shell: Shell, number: signal.Signals) -> None:
     with shell.start("up", "--foreground", "--name", "front") as process:
         wait_until_ready(process)
-        assert len(marked_with(shell.root("front"))) == 4
+        assert len(marked_with(shell.root("front"))) == 5
         process.send_signal(number)
         out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0
     assert (out, err) == ("control plane 'front' is down\n", "")
     assert marked_with(shell.root("front")) == []
     assert not shell.root("front").exists()
+
+
+def test_down_ends_one_whose_directory_was_deleted(shell: Shell) -> None:
+    shell.run("up", "--name", "lost", "--quiet")
+    running = marked_with(shell.root("lost"))
+    assert len(running) == 5
+    shutil.rmtree(shell.root("lost"))
+    out, _ = shell.run("down", "--name", "lost")
+    assert out.endswith("control plane 'lost' is down\n")
+    assert not any(process.is_alive for process in running)
+    assert not shell.root("lost").exists()
 
 
 def test_in_the_foreground_the_end_of_a_component_is_told(shell: Shell) -> None:

@@ -142,6 +142,14 @@ def test_webhooks_are_pointed_at_a_server_beside_the_cluster(url: str) -> None:
     assert "service" in CONFIGURATION["webhooks"][0]["clientConfig"]  # type: ignore[index]
 
 
+def test_webhooks_and_their_services_may_be_left_out() -> None:
+    bare = {"kind": "MutatingWebhookConfiguration", "metadata": {"name": "bare"}}
+    assert contents.pointed_at(bare, "https://x", b"")["webhooks"] == []
+    webhook = {"name": "w", "clientConfig": {"service": None}}
+    pointed = contents.pointed_at({**bare, "webhooks": [webhook]}, "https://x", b"")
+    assert pointed["webhooks"][0]["clientConfig"]["url"] == "https://x"
+
+
 @pytest.mark.parametrize("kind", ["Mutating", "Validating"])
 def test_webhook_configurations_go_to_their_kind(kind: str) -> None:
     api = Recorder()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,25 @@ def test_each_flag_of_up_reaches_the_options(arguments: list[str], expected: Opt
     assert options(*arguments) == expected
 
 
+@pytest.mark.parametrize("argument", ["--v=4", "--x=--y=z", "-v=4"])
+def test_flags_of_the_servers_may_be_typed_as_the_help_shows_them(argument: str) -> None:
+    typed = ["up", "--apiserver-arg", argument, "--controller-manager-arg", argument, "--apiserver-arg", "--b=c"]
+    found = flags.options(flags.parse(typed))
+    assert (found.apiserver_args, found.controller_manager_args) == ((argument, "--b=c"), (argument,))
+
+
+@pytest.mark.parametrize("more", [[], ["--quiet"], ["--dir", "a=b"]])
+def test_a_flag_of_a_server_that_was_left_out_is_missed(more: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        flags.parse(["up", "--apiserver-arg", *more])
+    assert "argument --apiserver-arg: expected one argument" in capsys.readouterr().err
+
+
+def test_what_was_typed_is_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["cluster", "up", "--apiserver-arg", "--v=4"])
+    assert flags.parse().apiserver_arg == ["--v=4"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -69,6 +89,14 @@ def test_wait_takes_seconds_or_its_default() -> None:
     parse = flags.parser().parse_args
     assert parse(["up", "--wait"]).wait == 60
     assert parse(["up", "--wait", "5.5"]).wait == 5.5
+
+
+@pytest.mark.parametrize("seconds", ["nan", "inf", "-inf", "1e999", "0", "-1", "", "soon"])
+def test_a_wait_that_would_never_end_or_begin_is_refused(seconds: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        flags.parse(["up", f"--wait={seconds}"])
+    assert ended.value.code == 2
+    assert f"argument --wait: {seconds!r} is no number of seconds above 0" in capsys.readouterr().err
 
 
 def test_flags_complete_the_pools_that_name_less() -> None:

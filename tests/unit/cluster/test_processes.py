@@ -119,6 +119,19 @@ def test_processes_are_found_by_their_marker(tmp_path: Path) -> None:
         process.wait()
 
 
+def test_a_marker_leads_there_by_any_name_of_the_directory_be_it_gone(tmp_path: Path) -> None:
+    link, place = tmp_path / "link", tmp_path / "real" / "a"
+    link.symlink_to(tmp_path / "real")
+    process = subprocess.Popen(["sleep", "1000"], env={**os.environ, MARKER: str(link / "a")})
+    try:
+        assert wait_until(lambda: bool(marked_with(place)), 10)
+        assert marked_with(tmp_path / "b" / ".." / "link" / "a") == [identity(process)]
+        assert marked_with(tmp_path / "a") == []
+    finally:
+        process.kill()
+        process.wait()
+
+
 # These run in an interpreter of their own: a test process has threads, and must not run Python between fork and exec.
 PARENT = """
 import os, subprocess

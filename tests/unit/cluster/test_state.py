@@ -86,7 +86,10 @@ def test_a_half_written_record_is_named(layout: Layout, keep: int) -> None:
         read(layout.facts_file, Facts)
 
 
-@pytest.mark.parametrize("data", [b"[]", b'{"name": 1}', b"\xff\xfe", b'{"supervisor": null}'])
+@pytest.mark.parametrize(
+    "data",
+    [b"[]", b'{"name": 1}', b"\xff\xfe", b'{"supervisor": null}', b'{"ended": "\xff"}', b'{"x": ' + b"[" * 100_000],
+)
 def test_a_record_of_another_shape_is_damaged(layout: Layout, data: bytes) -> None:
     layout.create()
     layout.processes_file.write_bytes(data)

@@ -25,7 +25,7 @@ class Tokens(RenewedCredentials):
         self.fetches = 0
         self._tokens = list(tokens)
         self._lifetime = lifetime
-        super().__init__(lambda: self.now)
+        super().__init__(ticks=lambda: self.now)
 
     def _fetch(self) -> None:
         self.fetches += 1

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import io
 import json
 import sys
 import threading
@@ -40,7 +41,12 @@ def printing(status: Any, *, version: str = V1) -> str:
 
 def credentials(folder: Path, spec: Mapping[str, Any], clock: Clock | None = None) -> ExecCredentials:
     return ExecCredentials(
-        spec, {"server": "https://x"}, folder=folder, origin="f: user me: exec", clock=clock or Clock()
+        spec,
+        {"server": "https://x"},
+        folder=folder,
+        origin="f: user me: exec",
+        clock=clock or Clock(),
+        ticks=clock or Clock(),
     )
 
 
@@ -142,9 +148,45 @@ class Waiting:
         return len(self._runs.read_text())
 
 
+class Terminal(io.StringIO):
+    """A terminal in the place of the standard input."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def closed() -> io.StringIO:
+    stream = io.StringIO()
+    stream.close()
+    return stream
+
+
+@pytest.mark.parametrize("stdin", [None, io.StringIO(), closed()], ids=["none", "no terminal", "closed"])
+def test_a_plugin_that_needs_a_terminal_is_not_run_without(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stdin: io.StringIO | None
+) -> None:
+    spec = plugin(tmp_path, "open('ran', 'w')\n" + printing({"token": "t"})) | {"interactiveMode": "Always"}
+    monkeypatch.setattr(sys, "stdin", stdin)
+    words = "exec plugin cannot support interactive mode: standard input is not a terminal"
+    with pytest.raises(ConfigError, match=f"^f: user me: exec: {words}$"):
+        credentials(tmp_path, spec).refresh()
+    assert not (tmp_path / "ran").exists()
+    monkeypatch.setattr(sys, "stdin", Terminal())
+    assert credentials(tmp_path, spec).refresh()
+
+
+@pytest.mark.parametrize("mode", ["Never", "IfAvailable"])
+def test_a_plugin_that_can_do_without_a_terminal_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
+    spec = plugin(tmp_path, printing({"token": "t"})) | {"interactiveMode": mode}
+    assert credentials(tmp_path, spec).refresh()
+
+
 def test_a_plugin_that_does_not_answer_is_given_up_and_named(tmp_path: Path) -> None:
     clock, waiting = Clock(), Waiting(tmp_path)
-    held = ExecCredentials(waiting.spec, {}, folder=tmp_path, origin="f: user me: exec", clock=clock, limit=0.01)
+    held = ExecCredentials(waiting.spec, {}, folder=tmp_path, origin="f: user me: exec", ticks=clock, limit=0.01)
     try:
         with pytest.raises(ConfigError, match=f"^f: user me: exec: {sys.executable} gave no answer within 0.01 s"):
             held.refresh()

@@ -20,8 +20,8 @@ class Clock:
 class Counted(RenewedCredentials):
     """Gives token-1, token-2 ... each for 60 seconds."""
 
-    def __init__(self, clock: Clock) -> None:
-        super().__init__(clock)
+    def __init__(self, clock: Clock, ticks: Clock | None = None) -> None:
+        super().__init__(clock, ticks or clock)
         self.fetches = 0
         self.problem = ""
 
@@ -90,6 +90,58 @@ def test_a_server_that_rejects_everything_does_not_make_us_fetch_without_pause()
     credentials.refresh()
     assert not credentials.refresh("Bearer token-1")
     assert credentials.fetches == 1
+
+
+@pytest.mark.parametrize("step", [-100_000.0, 100_000.0])
+def test_rejected_credentials_are_fetched_anew_whatever_became_of_the_clock(step: float) -> None:
+    clock, ticks = Clock(), Clock()
+    credentials = Counted(clock, ticks)
+    credentials.refresh()
+    clock.now += step
+    ticks.now += 0.9
+    assert not credentials.refresh("Bearer token-1")
+    ticks.now += 0.1
+    assert credentials.refresh("Bearer token-1")
+    assert credentials.header() == "Bearer token-2"
+
+
+def test_credentials_are_due_in_time_after_the_clock_was_set_back() -> None:
+    clock, ticks = Clock(), Clock()
+    credentials = Counted(clock, ticks)
+    credentials.refresh()
+    clock.now -= 100_000
+    ticks.now += 49.9
+    assert not credentials.is_due()
+    ticks.now += 0.1
+    assert credentials.refresh()
+    assert not credentials.is_due()
+
+
+def test_credentials_that_a_clock_set_forward_shows_to_be_over_are_due_at_once() -> None:
+    clock, ticks = Clock(), Clock()
+    credentials = Counted(clock, ticks)
+    credentials.refresh()
+    clock.now += 100_000  # or the machine slept, which ticks don't count
+    assert credentials.is_due()
+    assert credentials.refresh()
+    assert not credentials.is_due()
+
+
+@pytest.mark.parametrize("step", [-100_000.0, 100_000.0])
+def test_a_failed_fetch_is_tried_again_in_time_whatever_became_of_the_clock(step: float) -> None:
+    clock, ticks = Clock(), Clock()
+    credentials = Counted(clock, ticks)
+    credentials.problem = "plugin: boom"
+    with pytest.raises(ConfigError):
+        credentials.refresh()
+    clock.now += step
+    ticks.now += 9.9
+    with pytest.raises(ConfigError):
+        credentials.refresh()
+    assert credentials.fetches == 1
+    ticks.now += 0.1
+    credentials.problem = ""
+    assert credentials.refresh()
 
 
 def test_credentials_that_end_at_once_are_not_fetched_with_every_request() -> None:

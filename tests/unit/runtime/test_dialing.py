@@ -50,6 +50,12 @@ def tls_error(reason: str) -> ssl.SSLError:
         (SERVER, certificate_error(18), "tls: failed to verify certificate: x509: certificate signed by unknown authority", True),
         (SERVER, certificate_error(20), "tls: failed to verify certificate: x509: certificate signed by unknown authority", True),
         (SERVER, certificate_error(62), "tls: failed to verify certificate: x509: certificate is not valid for 10.0.0.1", True),
+        (
+            SERVER,
+            certificate_error(62, "Hostname mismatch, certificate is not valid for 'api.example'."),
+            "tls: failed to verify certificate: x509: certificate is not valid for api.example",
+            True,
+        ),
         (SERVER, certificate_error(77), "tls: failed to verify certificate: x509: odd", True),
         (SERVER, tls_error("WRONG_VERSION_NUMBER"), "http: server gave HTTP response to HTTPS client", True),
         (SERVER, tls_error("TLSV1_ALERT_INTERNAL_ERROR"), "tls: tlsv1 alert internal error", False),

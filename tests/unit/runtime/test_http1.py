@@ -249,5 +249,10 @@ def test_an_answer_is_written(response: HttpResponse, *, close: bool, expected: 
     assert encode_response(response, date="now", close=close) == expected
 
 
+def test_the_answer_to_head_tells_of_its_body_only() -> None:
+    said = encode_response(HttpResponse(405, b"no", "text/plain"), date="now", close=False, has_body=False)
+    assert said.endswith(b"\r\nContent-Length: 2\r\n\r\n")
+
+
 def test_a_date_is_written_as_http_does() -> None:
     assert http_date(784111777) == "Sun, 06 Nov 1994 08:49:37 GMT"

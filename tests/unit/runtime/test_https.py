@@ -89,6 +89,19 @@ async def test_requests_are_answered_over_one_connection() -> None:
             assert answer.headers["date"].endswith("GMT")
 
 
+@pytest.mark.parametrize("is_slow", [False, True])
+async def test_the_answer_to_head_has_no_body_that_the_next_one_could_begin_with(*, is_slow: bool) -> None:
+    async def slowly(request: HttpRequest) -> HttpResponse:
+        await asyncio.sleep(0)
+        return echo(request)
+
+    async with running(slowly if is_slow else echo) as server, await Client.connect(server.port) as client:
+        client.send(b"body", method="HEAD")
+        head = await client.reader.readuntil(b"\r\n\r\n")
+        assert b"\r\nContent-Length: 6\r\n" in head
+        assert (await client.ask(b"more")).body == b"/ more"
+
+
 async def test_requests_sent_ahead_are_answered_in_order() -> None:
     async def slow_first(request: HttpRequest) -> HttpResponse:
         for _ in range(20 if request.path == "/0" else 0):

@@ -349,6 +349,11 @@ PLUGIN = {"command": "x", "apiVersion": "v1"}
         ("user", {"exec": {**PLUGIN, "env": {"A": "b"}}}, "exec.env: Expected `array`, got `object`"),
         ("user", {"exec": {**PLUGIN, "env": [{"value": "b"}]}}, r"exec.env\[0\]: Object missing .* `name`"),
         ("user", {"exec": {**PLUGIN, "env": [{"name": "A=B", "value": "b"}]}}, "exec.env: 'A=B' is no name"),
+        (
+            "user",
+            {"exec": {**PLUGIN, "interactiveMode": "Soon"}},
+            "exec: invalid interactiveMode 'Soon', there are: Nev",
+        ),
         ("user", {"exec": {**PLUGIN, "command": 5}}, "exec.command: Expected `str`, got `int`"),
         ("user", {"exec": {**PLUGIN, "apiVersion": 5}}, "exec.apiVersion: Expected `str`, got `int`"),
         (

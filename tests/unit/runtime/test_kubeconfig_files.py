@@ -113,6 +113,32 @@ def test_errors_name_the_file_and_the_field(tmp_path: Path, content: str, messag
         read_kubeconfig([file])
 
 
+@pytest.mark.parametrize(
+    ("kind", "version", "problem"),
+    [
+        ("Pod", "v3", "kind: no kubeconfig: expected Config, got 'Pod'"),
+        ("config", "v1", "kind: no kubeconfig: expected Config, got 'config'"),
+        ("Config", "v2", "apiVersion: no kubeconfig: expected v1, got 'v2'"),
+        ("", "apps/v1", "apiVersion: no kubeconfig: expected v1, got 'apps/v1'"),
+    ],
+)
+def test_a_file_of_another_kind_is_no_kubeconfig(tmp_path: Path, kind: str, version: str, problem: str) -> None:
+    file = write(tmp_path / "config", {"kind": kind, "apiVersion": version, "current-context": "here"})
+    with pytest.raises(ConfigError, match=f"^{file}: {problem}$"):
+        read_kubeconfig([file])
+
+
+@pytest.mark.parametrize("said", [{}, {"kind": "Config"}, {"apiVersion": "v1"}, {"kind": None, "apiVersion": None}])
+def test_a_kubeconfig_need_not_say_that_it_is_one(tmp_path: Path, said: dict[str, Any]) -> None:
+    assert read_kubeconfig([write(tmp_path / "config", {**said, "current-context": "x"})]).current_context == "x"
+
+
+@pytest.mark.parametrize("more", ["current-context: second\n", "kind: Pod\n", "users: [\n", ""])
+def test_of_several_documents_the_first_counts(tmp_path: Path, more: str) -> None:
+    file = write(tmp_path / "config", f"{FULL}---\n{more}")
+    assert read_kubeconfig([file]).current_context == "here"
+
+
 def test_a_folder_is_no_kubeconfig(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=f"^open {tmp_path}: is a directory"):
         read_kubeconfig([tmp_path])
@@ -135,3 +161,38 @@ def test_renewed_tokens_replace_the_old_and_nothing_else(tmp_path: Path) -> None
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert link.is_symlink()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["config", "link"]
+
+
+def test_renewed_tokens_leave_other_documents_and_namesakes_alone(tmp_path: Path) -> None:
+    config = yaml.safe_load(FULL)
+    config["users"] += [{"name": "u"}, {"user": {}}]
+    del config["kind"]
+    entry = read_kubeconfig([write(tmp_path / "first", FULL)]).users["u"]
+    file = write(tmp_path / "first", yaml.safe_dump_all([config, {"second": True}]))
+    write_auth_provider(entry, {"id-token": "new"})
+    config["users"][0]["user"]["auth-provider"]["config"] = {"id-token": "new"}
+    assert list(yaml.safe_load_all(file.read_text())) == [config, {"second": True}]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "[]",
+        "users:",
+        "users: 5",
+        "users: [null, 5, {user: {}}]",
+        "users: [{name: u}]",
+        "users: [{name: u, user: null}]",
+        "users: [{name: u, user: {auth-provider: [oidc]}}]",
+        "users: [{name: u, user: {auth-provider: {config: null}}}]",
+        "users: [",
+    ],
+)
+def test_renewed_tokens_without_a_place_leave_the_file_as_it_is(tmp_path: Path, content: str) -> None:
+    file = write(tmp_path / "config", FULL)
+    entry = read_kubeconfig([file]).users["u"]
+    write(file, content)
+    with pytest.raises(ConfigError, match=f"^{file}: "):
+        write_auth_provider(entry, {"id-token": "new"})
+    assert file.read_text() == content

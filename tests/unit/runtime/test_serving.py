@@ -68,6 +68,16 @@ def test_a_coroutine_handler_answers(serving: ServingThread) -> None:
     assert response.headers["Content-Type"] == "text/plain; charset=utf-8"
 
 
+def test_the_answer_to_head_has_no_body_that_the_next_answer_would_begin_with(serving: ServingThread) -> None:
+    port = serving.listen("127.0.0.1:0", router())
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    for method, body in (("HEAD", b""), ("GET", b"ok")):
+        connection.request(method, "/healthz")
+        response = connection.getresponse()
+        assert (response.status, response.headers["Content-Length"], response.read()) == (200, "2", body)
+    connection.close()
+
+
 def test_a_plain_handler_answers_and_a_slow_one_delays_nobody(serving: ServingThread) -> None:
     entered, release = threading.Event(), threading.Event()
 

@@ -134,8 +134,10 @@ async def test_a_redirect_is_not_followed(open_: Open) -> None:
         answer(200, b"x" * 5_000_000),
         chunked_head() + chunk(b"x" * 3_000_000) + chunk(b"x" * 2_000_000) + b"0\r\n\r\n",
         then_close(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + b"x" * 5_000_000),
+        then_close(b"HTTP/1.1 200 OK\r\n\r\n" + b"x" * 5_000_000),
+        then_close(b"HTTP/1.0 200 OK\r\n\r\n" + b"x" * 5_000_000),
     ],
-    ids=["length", "chunked", "until closed"],
+    ids=["length", "chunked", "until closed", "until closed, untold", "HTTP/1.0"],
 )
 async def test_large_answers_come_whole_in_every_framing(open_: Open, reply: Answer) -> None:
     async with ScriptedServer(reply) as server, open_(server) as shell:
@@ -185,6 +187,8 @@ BREAKS = {
     "closed": drop,
     "reset": reset,
     "half a head": then_close(b"HTTP/1.1 200"),
+    "half a header": then_close(b"HTTP/1.0 200 OK\r\nConnection: close\r\nDate: to"),
+    "half of the headers": then_close(b"HTTP/1.1 200 OK\r\nConnection: close\r\n"),
     "half a body": then_close(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"),
     "half a chunk": then_close(chunked_head() + b"100\r\nabc"),
     "503": failure(503),
@@ -243,6 +247,26 @@ async def test_an_answer_that_is_no_http_is_told(open_: Open) -> None:
             await shell.send(CREATE)
 
 
+async def test_what_a_tls_server_says_to_plain_http_is_read(open_: Open) -> None:
+    words = b"Client sent an HTTP request to an HTTPS server.\n"
+    reply = then_close(b"HTTP/1.0 400 Bad Request\r\n\r\n" + words)
+    async with ScriptedServer(reply) as server, open_(server) as shell:
+        response = await shell.send(GET)
+        with pytest.raises(ApiError, match="the server rejected our request for an unknown reason") as caught:
+            await shell.lines(WATCH)
+    assert (response.status, response.body) == (400, words)
+    assert caught.value.status.details is not None
+    assert caught.value.status.details.causes[0].message == words.decode().strip()
+
+
+@pytest.mark.parametrize("header", [b"Content-Length: many", b"Transfer-Encoding: gzip, chunked"])
+async def test_an_answer_whose_end_is_told_in_unknown_words_is_not_guessed_at(open_: Open, header: bytes) -> None:
+    reply = then_close(b"HTTP/1.1 200 OK\r\n" + header + b"\r\n\r\n{}")
+    async with ScriptedServer(reply) as server, open_(server) as shell:
+        with pytest.raises(ConnectionFailed, match="malformed HTTP response"):
+            await shell.send(CREATE)
+
+
 async def test_headers_may_be_long_but_not_endless(open_: Open) -> None:
     replies = answer(200, b"", X_Long="x" * 60_000), answer(200, b"", X_Long="x" * 70_000)
     async with ScriptedServer(*replies) as server, open_(server) as shell:
@@ -272,7 +296,7 @@ class Tokens(RenewedCredentials):
     """token-1, token-2 ..., without end; no pause between two fetches."""
 
     def __init__(self) -> None:
-        super().__init__(self.now)
+        super().__init__(self.now, self.now)
         self.fetches = 0
         self.problem = ""
 
@@ -395,6 +419,12 @@ async def test_a_certificate_that_does_not_hold_ends_the_matter(open_: Open, tmp
         with pytest.raises(ConnectionFailed, match=f"tls: failed to verify certificate: .*({words})") as caught:
             await shell.send(GET)
     assert (caught.value.sent, caught.value.permanent, server.received) == (False, True, [])
+
+
+async def test_a_certificate_is_said_not_to_be_for_the_name_that_was_asked(open_: Open, tmp_path: Path) -> None:
+    async with tls_server(tmp_path, "127.0.0.1") as server, open_(trusting(server, server_name="no.example")) as shell:
+        with pytest.raises(ConnectionFailed, match=r"certificate is not valid for no\.example$"):
+            await shell.send(GET)
 
 
 async def test_verification_can_be_switched_off(open_: Open, tmp_path: Path) -> None:

@@ -147,7 +147,7 @@ class Tokens(RenewedCredentials):
     fetches = 0
 
     def __init__(self) -> None:
-        super().__init__(lambda: 100.0 * self.fetches)
+        super().__init__(ticks=lambda: 100.0 * self.fetches)
 
     def _fetch(self) -> None:
         self.fetches += 1
