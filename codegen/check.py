@@ -7,7 +7,8 @@ lead somewhere and come to an end.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from codegen import cel, keywords
 from codegen.expand import OBJECT_META, Expander
@@ -17,6 +18,9 @@ from codegen.resolve import Resolver
 from codegen.schema import JUNCTORS, children, field_at, type_of, walk
 from codegen.validate import findings
 
+MOST_LEVELS = 64
+"""Schemas inside each other: three times what the deepest kind of Kubernetes has, and far from Python's limit."""
+
 
 def problems(project: Project, *, is_whole: bool = True) -> list[Problem]:
     """
@@ -25,13 +29,18 @@ def problems(project: Project, *, is_whole: bool = True) -> list[Problem]:
     Unless the project `is_whole`, some file could not be read, and what only seems to be missing is not told.
     """
     resolver = Resolver(project)
-    loops = list(_recursions(project, resolver))
-    found = [*_nodes(project, resolver), *loops]
+    loops = [*_recursions(project, resolver)] or [*_depths(project, resolver)]
+    broken = {component: list(_shapes(schema)) for component, schema in project.components.items()}
+    found = [*_nodes(project, broken), *loops]
+    is_sound = not found
     if not is_whole:
         return found
     missing = list(_unknown_references(project, resolver))
-    found += [*missing, *_kinds(project, resolver)]
-    if not missing and not loops:
+    found += missing
+    if any(broken.values()):
+        return found  # what looks at several nodes at once, or at values, would stumble
+    found += _kinds(project, resolver)
+    if is_sound and not missing:
         found += _defaults(project, Expander(project))
     return found
 
@@ -89,9 +98,26 @@ def _recursions(project: Project, resolver: Resolver) -> Iterator[Problem]:
         yield Problem(file, place, f"refers to itself ({' -> '.join(cycle)}): a CRD has no recursion, name the levels")
 
 
-def _nodes(project: Project, resolver: Resolver) -> Iterator[Problem]:
-    for component, schema in project.components.items():
-        for path, keyword, message in _node(schema, resolver, "", enclosing=0):
+def _depths(project: Project, resolver: Resolver) -> Iterator[Problem]:
+    message = f"with references followed, more than {MOST_LEVELS} schemas stand inside each other: make it flatter"
+    for component in resolver.too_deep(MOST_LEVELS):
+        yield Problem(*_place(project, component, ""), message)
+
+
+def _shapes(schema: Schema) -> Iterator[tuple[str, str, str]]:
+    """(path, keyword, message) for each keyword whose value is no such thing."""
+    for path, node in walk(schema):
+        yield from ((path, keyword, message) for keyword, message in keywords.shape_faults(node))
+
+
+def _nodes(project: Project, broken: Mapping[str, Sequence[tuple[str, str, str]]]) -> Iterator[Problem]:
+    """Mistakes in nodes; those that are `broken` are asked nothing more, nor does anybody see what is broken there."""
+    sound = {name: keywords.well_shaped(schema) for name, schema in project.components.items()}
+    resolver = Resolver(replace(project, components=sound))
+    for component, schema in sound.items():
+        told = {path for path, _, _ in broken[component]}
+        faults = _node(schema, resolver, "", enclosing=0)
+        for path, keyword, message in (*broken[component], *(fault for fault in faults if fault[0] not in told)):
             yield Problem(*_place(project, component, path, keyword), message)
 
 

@@ -9,7 +9,7 @@ what its absence means (`Absence`). The models' and the builders' templates read
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
@@ -121,6 +121,28 @@ class Types:
         return {**head, "components": {"schemas": dict(sorted(schemas.items()))}}
 
 
+@dataclass(frozen=True, slots=True)
+class _Spot:
+    """A class to be made, and the place in the sources that asks for it."""
+
+    name: str
+    component: str
+    path: str = ""
+
+    @property
+    def place(self) -> str:
+        """As authors know it: `components.JobSpec.properties.foo`."""
+        return ".".join(filter(None, ("components", self.component.rpartition(".")[2], self.path)))
+
+    def below(self, wire: str) -> _Spot:
+        """The spot of an object or enumeration that is written at a property."""
+        return replace(self.inside(f"properties.{wire}"), name=f"{self.name}{naming.pascal(wire)}")
+
+    def inside(self, key: str) -> _Spot:
+        """The same class, written below a key."""
+        return replace(self, path=f"{self.path}.{key}" if self.path else key)
+
+
 def types_of(project: Project) -> Types:
     """Every type of the project. Raises SourceError for properties that would share a Python name."""
     return _Reader(project, _pointers(project)).read()
@@ -143,52 +165,80 @@ class _Reader:
         self._pointers = pointers
         self._types = Types()
         self._problems: list[Problem] = []
+        self._spots: dict[str, _Spot] = {}
+        """Where each name of a generated module comes from."""
 
     def read(self) -> Types:
         kinds = {kind.component for kind in (*self._project.kinds, *self._project.external)}
         for name in sorted({*self._project.components, *self._project.core} - _NO_CLASS):
+            spot = _Spot(name, name)
             schema = self._project.schema(name)
             if name in kinds:
                 schema = {**schema, "properties": {**_TYPE_META, **schema.get("properties", {})}}
             if "properties" in schema:
-                self._add_class(name, schema)
+                self._add_class(spot, schema)
             elif "enum" in schema and not self._project.is_core(name):
-                self._add_constants(name, schema)
+                self._add_constants(spot, schema)
         if self._problems:
             raise SourceError(self._problems)
         self._types.classes = dict(sorted(self._types.classes.items()))
         self._types.constants = dict(sorted(self._types.constants.items()))
         return self._types
 
-    def _add_class(self, name: str, schema: Schema) -> None:
+    def _add_class(self, spot: _Spot, schema: Schema) -> None:
+        name = spot.name
+        self._claim(spot)
         if name.rpartition(".")[2] in _TAKEN:
-            message = "the generated module needs this name for something else: rename the component"
-            self._problems.append(Problem(self._project.file_of(name), name, message))
+            what = "field" if spot.path else "component"
+            self._refuse(spot, f"the generated module needs this name for something else: rename the {what}")
         required = frozenset(schema.get("required", ()))
         unread = _UNREAD_PROPERTIES.get(name, frozenset())
         properties = tuple(
-            self._property(name, wire, node, required=wire in required)
+            self._property(spot, wire, node, required=wire in required)
             for wire, node in sorted(schema["properties"].items())
             if wire not in unread
         )
-        self._refuse_shared_names(name, properties)
+        self._refuse_shared_names(spot, properties)
         self._types.classes[name] = Type(name, properties, schema.get("description", ""))
 
-    def _refuse_shared_names(self, name: str, properties: Iterable[Property]) -> None:
+    def _claim(self, spot: _Spot) -> None:
+        """Take the name of a class: one that is made of two things would keep only the second."""
+        first = self._spots.setdefault(spot.name, spot)
+        if first != spot:
+            name = spot.name.rpartition(".")[2]
+            message = f"its class would be called {name}, as that of {self._place(first)}: rename one"
+            self._refuse(spot, message)
+
+    def _refuse(self, spot: _Spot, message: str) -> None:
+        file = self._project.file_of(spot.component, spot.path)
+        self._problems.append(Problem(file, spot.place, message))
+
+    def _place(self, spot: _Spot) -> str:
+        return f"{spot.place} ({self._project.file_of(spot.component, spot.path)})"
+
+    def _refuse_shared_names(self, spot: _Spot, properties: Iterable[Property]) -> None:
         taken: dict[str, str] = {}
         for item in properties:
             other = taken.setdefault(item.attribute, item.wire)
             if other != item.wire:
                 message = f"{item.wire} and {other} would both be called {item.attribute} in Python: rename one"
-                self._problems.append(Problem(self._project.file_of(name), name, message))
+                self._refuse(spot, message)
 
-    def _add_constants(self, name: str, schema: Schema) -> None:
+    def _add_constants(self, spot: _Spot, schema: Schema) -> None:
         values = tuple(value for value in schema["enum"] if isinstance(value, str))
-        if values:
-            self._types.constants[name] = Constants(name, values, schema.get("description", ""))
+        if not values:
+            return
+        self._claim(spot)
+        taken = {"VALUES": "the list of all values"}
+        for value in values:
+            other = taken.setdefault(naming.constant(value), repr(value))
+            if other != repr(value):
+                message = f"{value!r} and {other} would both be called {naming.constant(value)} in Python: rename one"
+                self._refuse(spot, message)
+        self._types.constants[spot.name] = Constants(spot.name, values, schema.get("description", ""))
 
-    def _property(self, owner: str, wire: str, node: Schema, *, required: bool) -> Property:
-        nested = f"{owner}{naming.pascal(wire)}"
+    def _property(self, spot: _Spot, wire: str, node: Schema, *, required: bool) -> Property:
+        owner, nested = spot.name, spot.below(wire)
         whole = self._resolved(node)
         if "enum" in whole and not self._dissolved(node) and not self._project.is_core(owner):
             self._add_constants(nested, whole)
@@ -215,7 +265,7 @@ class _Reader:
         siblings = {key: value for key, value in node.items() if key != "$ref"}
         return {**self._resolved(self._project.schema(node["$ref"])), **siblings}
 
-    def _type(self, node: Schema, nested: str) -> Schema:
+    def _type(self, node: Schema, nested: _Spot) -> Schema:
         """The node's bare type; inline objects become classes called `nested`."""
         node = self._resolved(node)
         if node.get("$ref") == _FREE_FORM:
@@ -224,18 +274,18 @@ class _Reader:
             return {"$ref": PREFIX + node["$ref"]}
         if "properties" in node:
             self._add_class(nested, self._extended(node))
-            return {"$ref": PREFIX + nested}
+            return {"$ref": PREFIX + nested.name}
         if "anyOf" in node or "oneOf" in node or node.get("x-kubernetes-int-or-string"):
             return {"$ref": f"{PREFIX}meta.v1.IntOrString"}
         return self._plain(node, nested)
 
-    def _plain(self, node: Schema, nested: str) -> Schema:
+    def _plain(self, node: Schema, nested: _Spot) -> Schema:
         kind = type_of(node)
         if kind == "array":
-            return {"type": "array", "items": self._type(node.get("items", {}), nested)}
+            return {"type": "array", "items": self._type(node.get("items", {}), nested.inside("items"))}
         if kind == "object":
             values = node.get("additionalProperties", True)
-            inner = self._type(values, nested) if isinstance(values, dict) else True
+            inner = self._type(values, nested.inside("additionalProperties")) if isinstance(values, dict) else True
             return {"type": "object", "additionalProperties": inner}
         return {"type": kind} if kind else {}
 

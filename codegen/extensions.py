@@ -8,6 +8,7 @@ to stay valid: an attempt is a problem that names the file and the field.
 
 from __future__ import annotations
 
+import keyword
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -93,7 +94,7 @@ def components_of(document: dict[str, Any], file: str, problems: list[Problem]) 
     for name, schema in components.items():
         if not isinstance(schema, dict):
             problems.append(Problem(file, f"components.{name}", "must be a schema: a mapping such as {type: string}"))
-        elif not name.isidentifier() or not name[0].isupper():
+        elif not name.isidentifier() or not name.isascii() or not name[0].isupper() or keyword.iskeyword(name):
             problems.append(Problem(file, f"components.{name}", "must be named in CamelCase: it becomes a class name"))
         else:
             found[name] = schema
@@ -153,12 +154,14 @@ class _Merger:
     problems: list[Problem]
     origins: dict[str, str]
 
-    def node(self, base: Schema, addition: Any, where: str, path: str) -> Schema:
+    def node(self, base: Any, addition: Any, where: str, path: str) -> Any:
         """
         The base with what the addition adds.
 
         `where` is the place in the extension file, `path` the place in the component.
         """
+        if not isinstance(base, dict):
+            return base  # which is told where it stands
         if not isinstance(addition, dict):
             self._refuse(where, "must be a schema; an extension can't remove a field")
             return base

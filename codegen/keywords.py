@@ -7,13 +7,15 @@ told in the words of the source and not in those of an expanded CRD.
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from codegen import patterns
 from codegen.problems import hint
 from codegen.project import Schema
-from codegen.schema import JUNCTORS, SCALARS, TYPES, type_of
+from codegen.schema import JUNCTORS, SCALARS, TYPES, map_children, type_of
 
 Fault = tuple[str, str]
 """(keyword, what is wrong), the keyword empty when the node as a whole is meant."""
@@ -40,7 +42,7 @@ def _is_count(value: Any) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _is_schema(value: Any) -> bool:
@@ -52,7 +54,7 @@ def _is_schema_or_flag(value: Any) -> bool:
 
 
 def _is_named_schemas(value: Any) -> bool:
-    return isinstance(value, dict) and "" not in value and all(isinstance(inner, dict) for inner in value.values())
+    return isinstance(value, dict) and all(isinstance(inner, dict) for inner in value.values())
 
 
 def _is_schemas(value: Any) -> bool:
@@ -79,6 +81,8 @@ def _is_map_type(value: Any) -> bool:
     return value in ("atomic", "granular")
 
 
+_FIELD = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+"""Names that are attributes in Python once words are joined by underscores, and that paths and CEL can speak of."""
 _NUMBERS = ("integer", "number")
 _SHAPES: dict[str, tuple[Callable[[Any], bool], str, tuple[str, ...]]] = {
     "$ref": (_is_text, "the name of a component", ()),
@@ -107,7 +111,7 @@ _SHAPES: dict[str, tuple[Callable[[Any], bool], str, tuple[str, ...]]] = {
     "nullable": (_is_flag, "true or false", ()),
     "oneOf": (_is_schemas, "a list of schemas", ()),
     "pattern": (_is_text, "a regular expression in RE2 syntax", ("string",)),
-    "properties": (_is_named_schemas, "a mapping of field names, which are never empty, to schemas", ("object",)),
+    "properties": (_is_named_schemas, "a mapping of field names to schemas", ("object",)),
     "required": (_is_names, "a list of field names, each once", ("object",)),
     "title": (_is_line, "one line of text", ()),
     "type": (lambda value: value in TYPES, f"one of {', '.join(TYPES)}", ()),
@@ -139,8 +143,7 @@ _JSON_TYPES: dict[str, tuple[type, ...]] = {
 
 
 def faults(node: Schema, resolved: Schema) -> Iterator[Fault]:
-    """What is wrong with a node that stands outside any junctor; `resolved` has its reference followed."""
-    yield from _shapes(node)
+    """What is wrong with a well-shaped node that stands outside any junctor; `resolved` has its reference followed."""
     kind = type_of(resolved)
     flexible = resolved.get("x-kubernetes-int-or-string") or resolved.get("x-kubernetes-preserve-unknown-fields")
     if not kind and not flexible and "$ref" not in node:
@@ -158,20 +161,28 @@ def faults(node: Schema, resolved: Schema) -> Iterator[Fault]:
 
 
 def junctor_faults(node: Schema) -> Iterator[Fault]:
-    """What is wrong with a node below allOf, anyOf, oneOf or not, which may only restrict values."""
-    yield from _shapes(node)
+    """What is wrong with a well-shaped node below allOf, anyOf, oneOf or not, which may only restrict values."""
     for keyword in _BARE_IN_JUNCTORS:
         if keyword in node:
             yield keyword, f"must not stand below {', '.join(JUNCTORS)}: write it on the field itself"
     yield from _values(node, type_of(node))
 
 
-def _shapes(node: Schema) -> Iterator[Fault]:
+def shape_faults(node: Schema, *, known_only: bool = False) -> Iterator[Fault]:
+    """Keywords whose value is no such thing, and unless `known_only` those that no CRD has."""
     for keyword, value in node.items():
         if keyword not in _SHAPES:
+            if known_only:
+                continue
             yield keyword, f"is no keyword that a CustomResourceDefinition knows{_advice(keyword, value)}"
         elif not _SHAPES[keyword][0](value):
             yield keyword, f"must be {_SHAPES[keyword][1]}, not {value!r}"
+
+
+def well_shaped(node: Schema) -> Schema:
+    """The schema without keywords that have a fault of shape, here and below, so that values are what they should be."""
+    broken = {keyword for keyword, _ in shape_faults(node)}
+    return map_children({keyword: value for keyword, value in node.items() if keyword not in broken}, well_shaped)
 
 
 def _advice(keyword: str, value: Any) -> str:
@@ -208,10 +219,20 @@ def _enum(values: list[Any], kind: str) -> Iterator[Fault]:
 def _fields(node: Schema, resolved: Schema) -> Iterator[Fault]:
     """Names of fields that a node speaks of must be its fields."""
     properties = resolved.get("properties")
+    for name in node.get("properties", ()):
+        if not _FIELD.fullmatch(name):
+            yield (
+                "properties",
+                f"{name!r} is no field name: use letters, digits, `_` and `-`, and a letter or `_` first",
+            )
     if "required" in node and isinstance(node["required"], list):
         for name in node["required"]:
             if isinstance(name, str) and isinstance(properties, dict) and name not in properties:
                 yield "required", f"there is no field {name!r} here{hint(name, properties)}"
+    embedded = node.get("x-kubernetes-embedded-resource")
+    if embedded and not properties and not resolved.get("x-kubernetes-preserve-unknown-fields"):
+        message = "needs properties, or `x-kubernetes-preserve-unknown-fields: true` beside it"
+        yield "x-kubernetes-embedded-resource", message
     keyed = resolved.get("x-kubernetes-list-type") == "map"
     if keyed and not resolved.get("x-kubernetes-list-map-keys"):
         yield "x-kubernetes-list-map-keys", "is missing: a list of type map needs the fields that identify an item"

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from codegen import naming
 from codegen.problems import Problem, choice
 from codegen.project import Column, Kind, Webhook
 
@@ -37,8 +38,24 @@ _EXTERNAL_GROUP = re.compile(rf"({_DNS_LABEL}(\.{_DNS_LABEL})*)?")
 GROUP = re.compile(rf"{_DNS_LABEL}(\.{_DNS_LABEL})*")
 """A group as schema files write it: `core` and `meta` stand for what has no group."""
 VERSION = re.compile(r"v[1-9][0-9]*((alpha|beta)[1-9][0-9]*)?")
-_KIND = re.compile(r"[A-Z][A-Za-z0-9]{0,62}")
+KIND = re.compile(r"[A-Z][A-Za-z0-9]{0,57}")
+"""With `List` behind it still a name that the API server takes, and with `Status` one of 64 characters."""
+TAKEN_KINDS = frozenset({
+    "Any", "Builder", "ClassVar", "Cluster", "Duration", "Final", "Indexer", "IntOrString", "Iterator", "Mapping",
+    "MicroTime", "Model", "Namespaced", "ObjectMeta", "Quantity", "Resource", "Sequence", "Time", "TypeAlias",
+    "UnsetType",
+})  # fmt: skip
+"""Names that generated modules use themselves, alone or as in `ClusterLister`."""
+PACKAGES = frozenset({
+    "apply", "clients", "core", "defaults", "extensions", "fakes", "k8s", "listers", "meta", "names", "registry",
+    "webhooks",
+})  # fmt: skip
+"""What `api/` and `generated/` hold beside groups, and so no group may be called."""
+_SHARED = ("core", "meta")
+"""Whole groups that stand for what has no group."""
 _SHORT_NAME = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
+_COLUMN_NAME = re.compile(r"\S(.*\S)?")
+_INDEX = re.compile(r"[a-z][A-Za-z0-9-]*")
 _DESCRIPTIONS = re.compile(r"keep|drop|max [1-9][0-9]*")
 
 
@@ -124,9 +141,11 @@ def _kind(entry: _Entry, *, external: bool) -> Kind:
     hooks = entry.mapping("webhooks")
     for key in hooks.keys() - {"mutate", "validate"}:
         entry.wrong(f"webhooks.{key}", "unknown key; known: mutate, validate")
-    kind = entry.text("kind", shape=_KIND)
+    kind = entry.text("kind", shape=KIND)
     if keyword.iskeyword(kind):
         entry.wrong("kind", f"{kind!r} names a Python class, and is a keyword of Python: choose another")
+    if kind in TAKEN_KINDS:
+        entry.wrong("kind", f"{kind!r} is used by the generated modules themselves: choose another")
     group = entry.text("group", "" if external else None, _EXTERNAL_GROUP if external else _GROUP)
     if fault := package_fault(group):
         entry.wrong("group", fault)
@@ -155,7 +174,11 @@ def _kind(entry: _Entry, *, external: bool) -> Kind:
 def package_fault(group: str) -> str:
     """What is wrong with the first label of a group as the name of a Python package; empty when nothing is."""
     short = group.split(".", 1)[0]
-    if not short or (short.isidentifier() and not keyword.iskeyword(short)):
+    if not short or group in _SHARED:
+        return ""
+    if short in PACKAGES:
+        return f"{short!r} is a folder of our own in api/ or generated/: choose another"
+    if short.isidentifier() and not keyword.iskeyword(short):
         return ""
     return f"{short!r} names a Python package: use lower-case letters and digits, and no keyword of Python"
 
@@ -185,7 +208,8 @@ def _columns(entry: _Entry) -> Iterable[Column]:
         kind = column.text("type")
         if kind and kind not in _COLUMN_TYPES:
             column.wrong("type", f"{kind!r} is none of {', '.join(sorted(_COLUMN_TYPES))}")
-        yield Column(column.text("name"), kind, column.text("path", shape=re.compile(r"\..+")), priority)
+        name = column.text("name", shape=_COLUMN_NAME)
+        yield Column(name, kind, column.text("path", shape=re.compile(r"\..+")), priority)
 
 
 def _annotations(entry: _Entry) -> dict[str, str]:
@@ -198,7 +222,15 @@ def _annotations(entry: _Entry) -> dict[str, str]:
 
 def _indexes(entry: _Entry) -> dict[str, tuple[str, ...]]:
     indexes: dict[str, tuple[str, ...]] = {}
+    taken: dict[str, str] = {}
     for name, paths in entry.mapping("indexes").items():
+        if not _INDEX.fullmatch(name):
+            entry.wrong(
+                f"indexes.{name}", f"{name!r} doesn't match {_INDEX.pattern}: listers get a method of that name"
+            )
+        other = taken.setdefault(naming.snake(name), name)
+        if other != name:
+            entry.wrong(f"indexes.{name}", f"{name} and {other} would be the same method of listers: rename one")
         listed = [paths] if isinstance(paths, str) else paths
         if isinstance(listed, list) and listed and all(isinstance(path, str) for path in listed):
             indexes[name] = tuple(listed)

@@ -10,7 +10,8 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -137,14 +138,25 @@ class Outputs:
         is_temporary = _TEMPORARY.fullmatch(path.name) is not None
         if path.suffix not in _COMMENTS and not is_temporary:
             return False
-        with path.open(encoding="utf-8", errors="replace") as file:
+        with named(path), path.open(encoding="utf-8", errors="replace") as file:
             line = file.readline()
         return is_generated(line.rstrip("\n"), self._command) or (is_temporary and not line)
 
 
+@contextmanager
+def named(path: Path) -> Iterator[None]:
+    """Errors of the system that name no file, such as that of a full disk, name this one."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = error.filename or str(path)
+        raise
+
+
 def _text_of(path: Path) -> str | None:
     try:
-        return path.read_bytes().decode("utf-8", errors="replace")
+        with named(path):
+            return path.read_bytes().decode("utf-8", errors="replace")
     except FileNotFoundError:
         return None
 
@@ -155,7 +167,7 @@ def _staged(target: Path, text: str) -> Path:
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     temporary = Path(name)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+        with named(target), os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
             file.write(text)
         temporary.chmod(target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask())
     except BaseException:

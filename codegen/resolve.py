@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator, Mapping
 
 from codegen.expand import BUILT_INS
 from codegen.project import Project, Schema
-from codegen.schema import walk
+from codegen.schema import children, walk
 
 
 class Resolver:
@@ -20,7 +21,7 @@ class Resolver:
         while "$ref" in node:
             target = node["$ref"]
             siblings = {key: value for key, value in node.items() if key != "$ref"}
-            if target in seen or not self.knows(target):
+            if not self.knows(target) or target in seen:
                 return siblings
             seen.add(target)
             found = BUILT_INS[target] if target in BUILT_INS else self._project.schema(target)
@@ -31,25 +32,74 @@ class Resolver:
 
     def knows(self, name: object) -> bool:
         """Whether there is a component of that dotted name."""
-        return name in BUILT_INS or name in self._project.components or name in self._project.core
+        return isinstance(name, str) and (
+            name in BUILT_INS or name in self._project.components or name in self._project.core
+        )
 
     def cycles(self) -> Iterator[tuple[str, ...]]:
-        """Chains of own components that lead back to where they began, each once."""
-        done: set[str] = set()
+        """Chains of components that lead back to where they began, each once."""
+        search = _Search(self._component)
         for name in self._project.components:
-            yield from self._cycles(name, [], done)
+            yield from search.cycles(name)
 
-    def _cycles(self, name: str, trail: list[str], done: set[str]) -> Iterator[tuple[str, ...]]:
-        if name in trail:
-            yield (*trail[trail.index(name) :], name)
+    def too_deep(self, most: int) -> Iterator[str]:
+        """
+        Components in which more than `most` schemas stand inside each other, with references followed.
+
+        Of those that refer to each other only the innermost is told. References must not lead back.
+        """
+        search = _Search(self._component)
+        levels: dict[str, float] = {}
+        for name in self._project.components:
+            list(search.cycles(name))
+        for name in search.done:
+            levels[name] = _levels(self._component(name), levels)
+            if levels[name] > most:
+                yield name
+                levels[name] = -math.inf
+
+    def _component(self, name: str) -> Schema:
+        """The component as written; nothing for built-in types and unknown names."""
+        if name in BUILT_INS:
+            return {}
+        return self._project.components.get(name) or self._project.core.get(name) or {}
+
+
+class _Search:
+    """A search in depth through components; it keeps its own trail, since chains may be longer than Python's stack."""
+
+    def __init__(self, schema: Callable[[str], Schema]) -> None:
+        self._schema = schema
+        self.done: dict[str, None] = {}
+        """Components, each behind those that it refers to."""
+
+    def cycles(self, start: str) -> Iterator[tuple[str, ...]]:
+        """Chains that lead back to where they began, of those that can be reached and were not before."""
+        if start in self.done:
             return
-        if name in done or name not in self._project.components:
-            return
-        trail.append(name)
-        for target in sorted(references(self._project.components[name])):
-            yield from self._cycles(target, trail, done)
-        trail.pop()
-        done.add(name)
+        trail = {start: self._targets(start)}
+        while trail:
+            name, targets = next(reversed(trail.items()))
+            target = next(targets, None)
+            if target is None:
+                del trail[name]
+                self.done[name] = None
+            elif target in trail:
+                names = list(trail)
+                yield (*names[names.index(target) :], target)
+            elif target not in self.done:
+                trail[target] = self._targets(target)
+
+    def _targets(self, name: str) -> Iterator[str]:
+        return iter(sorted(references(self._schema(name))))
+
+
+def _levels(schema: Schema, known: Mapping[str, float]) -> float:
+    """Schemas inside each other, the component itself counted; `known` has those of the components referred to."""
+    below = [_levels(child, known) for _, child in children(schema)]
+    target = schema.get("$ref")
+    below += [known.get(target, 0)] if isinstance(target, str) else []
+    return 1 + max(below, default=0)
 
 
 def references(schema: Schema) -> set[str]:

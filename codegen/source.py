@@ -8,16 +8,18 @@ Loading `api/`: the project, the schema components, the vendored core types and 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from codegen import check, extensions
+from codegen import check, extensions, keywords
+from codegen.expand import OBJECT_META
 from codegen.kinds import clashes, read_kinds
 from codegen.problems import Problem, SourceError
 from codegen.project import Column, Kind, Project, Schema, Webhook
-from codegen.schema import map_children
-from codegen.yamlfile import read
+from codegen.schema import map_children, walk
+from codegen.yamlfile import read, unfit
 
 __all__ = ["Column", "Kind", "Problem", "Project", "Schema", "SourceError", "Webhook", "load"]
 
@@ -25,6 +27,7 @@ PROJECT_FILE = "api/project.yaml"
 SAMPLES_FILE = "api/samples.yaml"
 CORE_FILE = "api/k8s/openapi.json"
 _REF_PREFIX = "#/components/schemas/"
+_NAME = re.compile(r"[a-z0-9]+\.v[a-z0-9]+\.[A-Za-z][A-Za-z0-9]*")
 
 
 def load(root: Path) -> Project:
@@ -105,24 +108,58 @@ def _add_schemas(sources: extensions.Sources, document: dict[str, Any], file: st
 
 def _core(root: Path, problems: list[Problem]) -> dict[str, Schema]:
     """The vendored document's components, references plain (`{$ref: core.v1.PodSpec, default: {}}`)."""
-    path = root / CORE_FILE
     try:
-        document = json.loads(path.read_bytes())
+        document = json.loads((root / CORE_FILE).read_bytes())
         schemas: dict[str, Schema] = document["components"]["schemas"]
+        fault = next(_document_faults(schemas), "")
+        if not fault:
+            return {name: _plain_refs(schema) for name, schema in schemas.items()}
     except FileNotFoundError:
         problems.append(Problem(CORE_FILE, "", "is missing: run `make vendor-schemas K8S=<version>`"))
+        return {}
+    except OSError as error:
+        problems.append(Problem(CORE_FILE, "", f"cannot be read: {error.strerror}"))
+        return {}
+    except RecursionError:
+        fault = "is nested too deeply"
     except (ValueError, KeyError, TypeError) as error:
-        problems.append(Problem(CORE_FILE, "", f"is no OpenAPI document: {error!r}; run `make vendor-schemas` again"))
-    else:
-        return {name: _plain_refs(schema) for name, schema in schemas.items()}
+        fault = repr(error)
+    problems.append(Problem(CORE_FILE, "", f"is no OpenAPI document: {fault}; run `make vendor-schemas` again"))
     return {}
+
+
+def _document_faults(schemas: Any) -> Iterator[str]:
+    """What keeps the generators from working with the components, with places."""
+    if not isinstance(schemas, dict):
+        yield "components.schemas is no mapping"
+        return
+    if OBJECT_META not in schemas:
+        yield f"components.schemas has no {OBJECT_META}"
+    for name, schema in schemas.items():
+        if not isinstance(schema, dict):
+            yield f"components.schemas.{name} is no schema"
+        elif not _NAME.fullmatch(name):
+            yield f"components.schemas: {name!r} is no name such as core.v1.Pod"
+        else:
+            for path, node in walk(schema):
+                place = ".".join(filter(None, ("components.schemas", name, path)))
+                yield from (f"{place}.{fault}" for fault in _node_faults(node, schemas))
+
+
+def _node_faults(node: Schema, schemas: Schema) -> Iterator[str]:
+    yield from (f"{keyword} {message}" for keyword, message in keywords.shape_faults(node, known_only=True))
+    if fault := unfit(node.get("default")):
+        yield f"default {fault}"
+    target = node.get("$ref")
+    if isinstance(target, str) and target.removeprefix(_REF_PREFIX) not in schemas:
+        yield f"$ref: there is no component {target!r}"
 
 
 def _plain_refs(node: Schema) -> Schema:
     """Fold `allOf` with one reference into a reference with siblings and cut the JSON pointer."""
     plain = map_children(node, _plain_refs)
     joined = plain.get("allOf")
-    if isinstance(joined, list) and len(joined) == 1 and "$ref" in joined[0]:
+    if joined and len(joined) == 1 and "$ref" in joined[0]:
         del plain["allOf"]
         plain["$ref"] = joined[0]["$ref"]
     if isinstance(plain.get("$ref"), str):
@@ -139,4 +176,8 @@ def _samples(root: Path, kinds: Iterable[Kind], problems: list[Problem]) -> dict
     known = {kind.component for kind in kinds}
     message = f"is no kind of {PROJECT_FILE}; known: {', '.join(sorted(known))}"
     problems += [Problem(SAMPLES_FILE, name, message) for name in document.keys() - known]
-    return {name: value for name, value in document.items() if name in known}
+    broken = {name for name, value in document.items() if not isinstance(value, dict)}
+    problems += [
+        Problem(SAMPLES_FILE, name, "must be a mapping: an object without metadata") for name in broken & known
+    ]
+    return {name: value for name, value in document.items() if name in known - broken}

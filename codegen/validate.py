@@ -45,7 +45,7 @@ def _has_type(schema: Schema, value: Any) -> bool:
         return isinstance(value, str) or _is_integer(value)
     kind = schema.get("type")
     if kind == "integer":
-        return _is_integer(value)
+        return _is_integer(value) and -(2**63) <= value < 2**63
     wanted = _PYTHON_TYPES.get(kind or "", object)
     return isinstance(value, wanted) and (kind != "number" or not isinstance(value, bool))
 

@@ -20,6 +20,7 @@ from typing import Any
 import yaml
 
 from codegen import gotypes
+from codegen.output import named
 
 Schema = dict[str, Any]
 
@@ -111,7 +112,8 @@ def vendor(root: Path, version: str) -> None:
     folder = root / "api" / "k8s"
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in texts.items():
-        (folder / name).write_text(text, encoding="utf-8")
+        with named(folder / name):
+            (folder / name).write_text(text, encoding="utf-8")
 
 
 def download(module: str, version: str) -> Path:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from codegen.project import Kind, Project
-from codegen.scaffold import names
+from codegen.scaffold import clashes, names
 from codegen.scaffold.changes import Changes
 from codegen.scaffold.controller import add_controller
 from codegen.scaffold.errors import AlreadyThere, ScaffoldError
@@ -30,6 +30,8 @@ def create(changes: Changes, project: Project, asked: Api) -> None:
     """Collect the changes. Raises ScaffoldError, and AlreadyThere when the kind exists."""
     kind = _kind(project, asked)
     _refuse_clashes(changes, project, kind)
+    if kind.controller:
+        _refuse_hiding(kind)
     named = Named(kind)
     add_kind(changes, render("project.yaml", named=named))
     path = f"api/{kind.module.replace('.', '/')}.yaml"
@@ -77,6 +79,12 @@ def _refuse_clashes(changes: Changes, project: Project, kind: Kind) -> None:
         component = f"{kind.component}{suffix}"
         if component in project.components or component in project.core:
             raise ScaffoldError("--kind", f"the schema {component} is there already: choose another name")
+
+
+def _refuse_hiding(kind: Kind) -> None:
+    templates = ("kind_controller.py", "test_kind_controller.py")
+    strange = {"named": clashes.stranger(kind), "module": clashes.STRANGE}
+    clashes.refuse(templates, {"named": Named(kind), "module": kind.kind.lower()}, strange, "--kind")
 
 
 def _refuse_twin(changes: Changes, other: Kind, kind: Kind) -> None:

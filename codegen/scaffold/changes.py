@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from codegen.output import named
 from codegen.scaffold.errors import ScaffoldError
 from codegen.scaffold.tidy import tidied
 
@@ -42,6 +43,9 @@ class Changes:
             return (self.root / path).read_text(encoding="utf-8")
         except OSError as error:
             raise ScaffoldError(argument, f"{path} can't be read: {error.strerror}") from error
+        except UnicodeDecodeError as error:
+            message = f"is no UTF-8 text: {error.reason} at byte {error.start}"
+            raise ScaffoldError(path, message) from error
 
     def create(self, path: str, text: str, argument: str) -> None:
         """A new file. Raises ScaffoldError on `argument` when the path is taken."""
@@ -101,7 +105,8 @@ def _replace(target: Path, content: bytes) -> None:
     """All of the content or none of it, under the old file's mode."""
     temporary = target.with_name(f".{target.name}.new")
     try:
-        temporary.write_bytes(content)
+        with named(target):
+            temporary.write_bytes(content)
         if target.exists():
             temporary.chmod(target.stat().st_mode & 0o777)
         temporary.replace(target)

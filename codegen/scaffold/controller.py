@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from codegen.project import Kind, Project
-from codegen.scaffold import names
+from codegen.scaffold import clashes, names
 from codegen.scaffold.changes import Changes
 from codegen.scaffold.errors import AlreadyThere, ScaffoldError
 from codegen.scaffold.project import find_kind
@@ -30,8 +31,18 @@ def create(changes: Changes, project: Project, name: str, watches: Sequence[str]
         "named": Named(kinds[0]),
         "others": [Named(kind) for kind in kinds[1:]],
     }
+    _refuse_clashes(values, kinds)
     add_controller(changes, module, render("controller.py", **values), render("test_controller.py", **values), "--name")
     changes.next_step = f"write the work in {path}, then: pytest tests/unit/controllers/test_{module}.py"
+
+
+def _refuse_clashes(values: Mapping[str, Any], kinds: Sequence[Kind]) -> None:
+    """The name may clash, or a kind's own names."""
+    name = {"name": clashes.STRANGE, "module": clashes.STRANGE, "class_name": clashes.STRANGE.capitalize()}
+    strange = [clashes.stranger(kind, position) for position, kind in enumerate(kinds)]
+    templates = ("controller.py", "test_controller.py")
+    clashes.refuse(templates, values, {**values, **name}, "--name")
+    clashes.refuse(templates, values, {**values, "named": strange[0], "others": strange[1:]}, "--watches")
 
 
 def _kinds(project: Project, watches: Sequence[str]) -> list[Kind]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from codegen.scaffold import names
+from codegen.scaffold import clashes, names
 from codegen.scaffold.changes import Changes
 from codegen.scaffold.errors import AlreadyThere, ScaffoldError
 from codegen.scaffold.registry import added, members
@@ -21,6 +21,8 @@ def create(changes: Changes, name: str) -> None:
             raise AlreadyThere(f"the plugin {name}", [path, REGISTRY])
         raise ScaffoldError("--name", f"{REGISTRY} has a plugin class {class_name} already: choose another name")
     values = {"name": name, "module": module, "class_name": class_name}
+    strange = {"name": clashes.STRANGE, "module": clashes.STRANGE, "class_name": clashes.STRANGE.capitalize()}
+    clashes.refuse(("plugin.py", "test_plugin.py"), values, strange, "--name")
     changes.create(path, render("plugin.py", **values), "--name")
     test = f"tests/unit/scheduler/plugins/test_{module}.py"
     changes.create(test, render("test_plugin.py", **values), "--name")

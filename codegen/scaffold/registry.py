@@ -19,6 +19,7 @@ def added(text: str, name: str, member: str, statement: str, path: str) -> str:
     `BUILT_IN` may hold its tuple inside a comprehension. Everything else stays as it stands, comments too.
     """
     found = _tuple(text, name, path)
+    _refuse_hidden(text, statement, path)
     if found.elts:
         at = _offset(text, found.elts[-1].end_lineno, found.elts[-1].end_col_offset)
         text = f"{text[:at]}, {member}{text[at:]}"
@@ -26,21 +27,43 @@ def added(text: str, name: str, member: str, statement: str, path: str) -> str:
         start = _offset(text, found.lineno, found.col_offset)
         end = _offset(text, found.end_lineno, found.end_col_offset)
         text = f"{text[:start]}({member},){text[end:]}"
-    return imported(text, statement)
+    return imported(text, statement, path)
 
 
-def imported(text: str, statement: str) -> str:
+def _refuse_hidden(text: str, statement: str, path: str) -> None:
+    """Raises ScaffoldError when the import would take the name of another one."""
+    source, _, name = statement.removeprefix("from ").partition(" import ")
+    for node in _parsed(text, path).body:
+        for alias in node.names if isinstance(node, ast.Import | ast.ImportFrom) else ():
+            origin = node.module if isinstance(node, ast.ImportFrom) else ""
+            if (alias.asname or alias.name) == name and (origin, alias.name) != (source, name):
+                raise ScaffoldError(path, f"imports another {name} already: choose another name")
+
+
+def imported(text: str, statement: str, path: str) -> str:
     """The module with an import more, behind the last one at its top; where it belongs, the formatter knows."""
     if statement in text.splitlines():
         return text
     lines = text.splitlines(keepends=True)
-    places = [node.end_lineno or 0 for node in ast.parse(text).body if isinstance(node, ast.Import | ast.ImportFrom)]
+    places = [
+        node.end_lineno or 0 for node in _parsed(text, path).body if isinstance(node, ast.Import | ast.ImportFrom)
+    ]
     lines.insert(max(places, default=0), f"{statement}\n")
     return "".join(lines)
 
 
+def _parsed(text: str, path: str) -> ast.Module:
+    try:
+        return ast.parse(text)
+    except SyntaxError as error:
+        place = f" (line {error.lineno})" if error.lineno else ""
+        raise ScaffoldError(path, f"can't be read as Python: {error.msg}{place}: mend the file") from error
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise ScaffoldError(path, f"can't be read as Python: {error}: mend the file") from error
+
+
 def _tuple(text: str, name: str, path: str) -> ast.Tuple:
-    for node in ast.parse(text).body:
+    for node in _parsed(text, path).body:
         targets = [node.target] if isinstance(node, ast.AnnAssign) else getattr(node, "targets", [])
         if any(isinstance(target, ast.Name) and target.id == name for target in targets):
             value = getattr(node, "value", None)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from codegen.project import Kind, Project
+from codegen.project import Kind, Project, Webhook
+from codegen.scaffold import clashes
 from codegen.scaffold.changes import Changes
 from codegen.scaffold.errors import AlreadyThere, ScaffoldError
 from codegen.scaffold.project import find_kind, set_webhook, webhook_of
@@ -33,15 +34,44 @@ def create(
     path, test = f"webhooks/{module}.py", f"tests/unit/webhooks/test_{module}.py"
     if not missing:
         raise AlreadyThere(f"the webhook of {kind.kind}", [PROJECT_FILE, path, REGISTRY])
+    missing = _to_make(changes, kind, module, missing)
     for action in missing:
         set_webhook(changes, kind, action, _entry(project, kind, action))
         values = _values(project, kind, module, action)
+        strange = _values(project, kind, clashes.STRANGE, action)
+        strange |= {"named": clashes.stranger(kind), "class_name": f"{clashes.STRANGE}{_SUFFIXES[action]}"}
+        clashes.refuse((f"{action}.py", f"test_{action}.py"), values, strange, "--kind")
         _write(changes, path, f"{action}.py", values)
         _write(changes, test, f"test_{action}.py", values)
         member = f"{module}.{kind.kind}{_SUFFIXES[action]}"
         text = changes.read(REGISTRY, "--kind")
         changes.edit(REGISTRY, added(text, "WEBHOOKS", member, f"from webhooks import {module}", REGISTRY))
     changes.next_step = f"write the rules in {path}, then: pytest {test}"
+
+
+def _to_make(changes: Changes, kind: Kind, module: str, actions: Sequence[str]) -> list[str]:
+    """
+    Those of the actions that nobody wrote by hand under names of their own.
+
+    Raises AlreadyThere when there is none, and ScaffoldError where a package has the others: it is its author's.
+    """
+    package, file = f"webhooks/{module}", f"webhooks/{module}.py"
+    home = package if changes.exists(package) else file
+    if not changes.exists(home):
+        return list(actions)
+    new = [action for action in actions if not _is_served(webhook_of(kind, action))]
+    if not new:
+        raise AlreadyThere(f"the webhook of {kind.kind}", [home])
+    if home == package:
+        what = " and ".join(f"{action}s" for action in new)
+        raise ScaffoldError(
+            "--kind", f"the webhook of {kind.kind} is the package {home}: add what {what} there by hand"
+        )
+    return new
+
+
+def _is_served(hook: Webhook | None) -> bool:
+    return hook is not None and not hook.planned
 
 
 def _values(project: Project, kind: Kind, module: str, action: str) -> dict[str, object]:
@@ -67,7 +97,7 @@ def _write(changes: Changes, path: str, template: str, values: dict[str, object]
         raise ScaffoldError("--kind", f"{path} has a class {values['class_name']} already: add it to WEBHOOKS by hand")
     imports = [line for line in text.splitlines() if line.startswith(("from ", "import ")) and "__future__" not in line]
     for statement in imports:
-        held = imported(held, statement)
+        held = imported(held, statement, path)
     _, _, body = text.partition(f"{imports[-1]}\n")
     changes.edit(path, f"{held.rstrip()}\n\n\n{body.lstrip()}")
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from codegen import keywords
+from codegen.problems import SourceError
 from codegen.source import load
-from tests.unit.codegen.projects import PROJECT, WIDGET, mistakes, with_spec, write
+from tests.unit.codegen.projects import CORE, PROJECT, WIDGET, mistakes, with_spec, write
 
 SPEC = "api/test/v1.yaml: components.WidgetSpec.properties.a"
 
@@ -40,6 +44,14 @@ SPEC = "api/test/v1.yaml: components.WidgetSpec.properties.a"
         ("{type: array, properties: {b: {type: string}}}", f"{SPEC}.properties: means nothing for type array"),
         ("{type: array}", f"{SPEC}.items: is missing: an array needs the schema of its items"),
         ("{type: array, items: [{type: string}]}", f"{SPEC}.items: must be one schema (a list of schemas is not"),
+        ("{$ref: [a]}", f"{SPEC}.$ref: must be the name of a component, not ['a']"),
+        ("{$ref: [a], default: 1}", f"{SPEC}.$ref: must be the name of a component, not ['a']"),
+        ("{type: integer, minimum: a, default: 3}", f"{SPEC}.minimum: must be a number, not 'a'"),
+        ("{type: array, items: 3, default: [1]}", f"{SPEC}.items: must be one schema"),
+        ("{type: integer, default: 1e30}", f"{SPEC}.default: the default is no valid value: must be of type integer"),
+        ("{type: object, x-kubernetes-embedded-resource: true}", f"{SPEC}.x-kubernetes-embedded-resource: needs prop"),
+        ("{properties: {'b\"': {type: string}}}", f"{SPEC}.properties: 'b\"' is no field name: use letters, digits"),
+        ('{properties: {"b\\nc": {type: string}}}', f"{SPEC}.properties: 'b\\nc' is no field name: use letters"),
         ("{type: string, minimum: 1}", f"{SPEC}.minimum: means nothing for type string, only for integer or number"),
         ("{type: string, minLength: -1}", f"{SPEC}.minLength: must be a number of 0 or more, not -1"),
         ("{type: integer, minimum: 5, maximum: 1}", f"{SPEC}.minimum: 5 is above maximum 1: no value can satisfy both"),
@@ -178,6 +190,44 @@ def test_recursion_is_told_with_its_way_round(tmp_path: Path) -> None:
             "a CRD has no recursion, name the levels"
         )
     ]
+
+
+@pytest.mark.parametrize(
+    "link", ["{{$ref: {}}}", "{{type: array, items: {{$ref: {}}}}}", "{{properties: {{a: {{$ref: {}}}}}}}"]
+)
+@pytest.mark.parametrize("length", [66, 3000])
+def test_a_chain_of_references_that_nobody_could_follow_is_told(tmp_path: Path, link: str, length: int) -> None:
+    chain = [f"C{position}: {link.format(f'C{position + 1}')}" for position in range(length)]
+    spec = with_spec("a: {$ref: C0}", "\n".join([*chain, f"C{length}: {{type: string}}"]))
+    [line] = mistakes(write(tmp_path, {"test/v1.yaml": spec}))
+    assert line.startswith("api/test/v1.yaml: components.C")
+    assert "more than 64 schemas stand inside each other: make it flatter" in line
+
+
+def test_a_component_of_kubernetes_that_leads_back_is_told(tmp_path: Path) -> None:
+    core = json.loads(json.dumps(CORE))
+    core["components"]["schemas"]["core.v1.Tree"] = {"properties": {"next": {"$ref": "core.v1.Tree"}}}
+    files = {"k8s/openapi.json": json.dumps(core), "test/v1.yaml": with_spec("a: {$ref: core.v1.Tree}")}
+    assert mistakes(write(tmp_path, files)) == [
+        (
+            "api/k8s/openapi.json: components.Tree: refers to itself (core.v1.Tree -> core.v1.Tree): "
+            "a CRD has no recursion, name the levels"
+        )
+    ]
+
+
+VALUES = ("1", "true", "null", "''", "'('", "x", "[]", "[[a]]", "[{}]", "{}", "{a: 1}", "{$ref: 3}", "{default: 3}")
+BASES = ("type: string", "type: integer", "$ref: Color", "type: object", "type: array, items: {type: string}")
+
+
+@pytest.mark.parametrize("keyword", sorted(keywords._SHAPES))
+def test_no_value_of_a_keyword_is_an_accident(tmp_path: Path, keyword: str) -> None:
+    """Each is fine or a mistake with file and place."""
+    fields = [f"{{{base}, {keyword}: {value}, default: x}}" for base in BASES for value in VALUES]
+    for field in (field for field in fields if field.count(f"{keyword}:") == 1):
+        root = write(tmp_path, {"test/v1.yaml": with_spec(f"a: {field}\nb: {{type: array, items: {field}}}")})
+        with suppress(SourceError):
+            load(root)
 
 
 def test_a_component_that_is_only_itself_is_told(tmp_path: Path) -> None:

@@ -161,13 +161,72 @@ def test_core_enumerations_give_no_constants(tmp_path: Path) -> None:
 
 def test_properties_that_would_share_a_name_are_refused(tmp_path: Path) -> None:
     with pytest.raises(
-        SourceError, match=r"api/test/v1.yaml: test.v1.WidgetSpec: podIp and podIP would both be .*pod_ip"
+        SourceError, match=r"api/test/v1.yaml: components.WidgetSpec: podIp and podIP would both be .*pod_ip"
     ):
         types(tmp_path, "podIP: {type: string}\npodIp: {type: string}")
 
 
+@pytest.mark.parametrize(
+    ("fields", "components", "place", "other"),
+    [
+        (
+            "foo: {properties: {a: {type: string}}}",
+            "WidgetSpecFoo: {properties: {b: {type: string}}}",
+            ".properties.foo",
+            "",
+        ),
+        ("foo: {type: string, enum: [a]}", "WidgetSpecFoo: {properties: {b: {type: string}}}", ".properties.foo", ""),
+        ("foo: {type: string, enum: [a]}", "WidgetSpecFoo: {type: string, enum: [b]}", ".properties.foo", ""),
+        (
+            "foo: {type: array, items: {properties: {bar: {properties: {a: {type: string}}}}}}",
+            "WidgetSpecFooBar: {properties: {b: {type: string}}}",
+            ".properties.foo.items.properties.bar",
+            "FooBar",
+        ),
+    ],
+)
+def test_two_places_that_would_make_one_class_are_both_named(
+    tmp_path: Path, fields: str, components: str, place: str, other: str
+) -> None:
+    name = f"WidgetSpec{other or 'Foo'}"
+    with pytest.raises(SourceError) as caught:
+        types(tmp_path, fields, f"{components}\nUser: {{properties: {{a: {{$ref: {name}}}}}}}")
+    inline, named = f"components.WidgetSpec{place}", f"components.{name}"
+    assert str(caught.value) in (
+        f"api/test/v1.yaml: {named}: its class would be called {name}, as that of {inline} (api/test/v1.yaml): rename one",
+        f"api/test/v1.yaml: {inline}: its class would be called {name}, as that of {named} (api/test/v1.yaml): rename one",
+    )
+
+
+def test_two_fields_that_would_make_one_class_are_both_named(tmp_path: Path) -> None:
+    inner = "{properties: {bar: {properties: {a: {type: string}}}}}"
+    with pytest.raises(
+        SourceError, match=r"properties.fooBar: .* as that of components.WidgetSpec.properties.foo.prop"
+    ):
+        types(tmp_path, f"foo: {inner}\nfooBar: {{properties: {{c: {{type: string}}}}}}")
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ("[a-b, a_b]", "properties.mode: 'a_b' and 'a-b' would both be called A_B in Python: rename one"),
+        ("[values]", "properties.mode: 'values' and the list of all values would both be called VALUES in Python"),
+    ],
+)
+def test_values_that_would_share_a_constant_are_refused(tmp_path: Path, values: str, message: str) -> None:
+    with pytest.raises(SourceError, match=message):
+        types(tmp_path, f"mode: {{type: string, enum: {values}}}")
+
+
+def test_a_field_of_an_inline_object_is_named_with_its_file(tmp_path: Path) -> None:
+    with pytest.raises(
+        SourceError, match=r"api/test/v1.yaml: components.WidgetSpec.properties.a: podIp and podIP would"
+    ):
+        types(tmp_path, "a: {properties: {podIP: {type: string}, podIp: {type: string}}}")
+
+
 def test_components_whose_names_the_modules_need_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match=r"test.v1.Model: .*rename"):
+    with pytest.raises(SourceError, match=r"components.Model: .*rename"):
         types(tmp_path, "it: {$ref: Model}", "Model: {properties: {a: {type: string}}}")
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from codegen.keywords import faults, list_faults
+from codegen.keywords import faults, list_faults, shape_faults, well_shaped
 from codegen.project import Schema
 from tests.unit.codegen.projects import mistakes, with_spec, write
 
@@ -12,9 +12,10 @@ TEXT: Schema = {"type": "string"}
 
 
 def all_faults(node: Schema, items: Schema | None = None) -> list[str]:
-    """What the node's own rules and those of its list say."""
-    fields = (items or {}).get("properties", {})
-    return [f"{key}: {text}" for key, text in (*faults(node, node), *list_faults(node, items or {}, fields.get))]
+    """What is wrong with the node's shape; where nothing is, what its own rules and those of its list say."""
+    sound, fields = well_shaped(items or {}), (items or {}).get("properties", {})
+    found = [*shape_faults(node)] or [*faults(node, node), *list_faults(node, sound, fields.get)]
+    return [f"{key}: {text}" for key, text in found]
 
 
 @pytest.mark.parametrize("keys", [5, "name", [5], {"name": 1}, [["name"]]])
@@ -44,9 +45,32 @@ def test_items_with_a_wrong_list_of_required_fields_are_no_accident(required: An
     assert all_faults(items) == [f"required: must be a list of field names, each once, not {required!r}"]
 
 
-def test_a_field_has_a_name() -> None:
-    [fault] = all_faults({"type": "object", "properties": {"": TEXT}})
-    assert fault.startswith("properties: must be a mapping of field names, which are never empty, to schemas")
+@pytest.mark.parametrize("name", ["", 'a"b', "a\nb", "a'", "1st", "a.b", "größe", "a b", "$ref", "-a", "a{{b}}", "#"])
+def test_a_field_has_a_name_that_can_be_an_attribute(name: str) -> None:
+    [fault] = all_faults({"type": "object", "properties": {name: TEXT}})
+    assert fault.startswith(f"properties: {name!r} is no field name: use letters, digits, `_` and `-`, and a letter")
+
+
+@pytest.mark.parametrize("name", ["a", "podIP", "a_b", "a-b", "_a", "A1"])
+def test_usual_names_of_fields_are_taken(name: str) -> None:
+    assert all_faults({"type": "object", "properties": {name: TEXT}}) == []
+
+
+@pytest.mark.parametrize(
+    ("company", "fits"),
+    [
+        ({}, False),
+        ({"properties": {}}, False),
+        ({"properties": {"a": TEXT}}, True),
+        ({"x-kubernetes-preserve-unknown-fields": True}, True),
+    ],
+)
+def test_an_embedded_object_has_fields(company: Schema, *, fits: bool) -> None:
+    found = all_faults({"type": "object", "x-kubernetes-embedded-resource": True, **company})
+    words = (
+        "x-kubernetes-embedded-resource: needs properties, or `x-kubernetes-preserve-unknown-fields: true` beside it"
+    )
+    assert found == ([] if fits else [words])
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 
-from codegen.kinds import clashes, read_kinds
+from codegen.kinds import PACKAGES, TAKEN_KINDS, clashes, read_kinds
 from codegen.problems import Problem
 from codegen.project import Kind
+from tests.unit.codegen.projects import ROOT, real
 
 MINIMAL: dict[str, Any] = {"group": "test.example.com", "version": "v1", "kind": "Widget", "plural": "widgets"}
 
@@ -81,7 +83,12 @@ def test_webhooks_columns_and_indexes_are_read() -> None:
             {"columns": [{"name": "a", "type": "string", "path": ".a", "priority": -1}]},
             "columns[0].priority: must be 0 or more",
         ),
+        ({"columns": [{"name": "", "type": "string", "path": ".a"}]}, "columns[0].name: '' doesn't match"),
+        ({"columns": [{"name": " ", "type": "string", "path": ".a"}]}, "columns[0].name: ' ' doesn't match"),
+        ({"kind": "K" * 59}, f"kind: '{'K' * 59}' doesn't match"),
         ({"annotations": {"a": 1}}, "annotations.a: must be a string, not 1: put it in quotes"),
+        ({"indexes": {'a"b': "spec.a"}}, "indexes.a\"b: 'a\"b' doesn't match"),
+        ({"indexes": {"podIP": "spec.a", "podIp": "spec.b"}}, "podIp and podIP would be the same method of listers"),
         ({"indexes": {"a": 1}}, "indexes.a: must be a path such as spec.queue"),
         ({"webhooks": {"mutating": {}}}, "webhooks.mutating: unknown key; known: mutate, validate"),
         (
@@ -134,11 +141,34 @@ def test_kinds_of_a_group_share_no_name(change: dict[str, Any], message: str) ->
         ({"group": "import.example.com"}, "group: 'import' names a Python package"),
         ({"group": "4you.example.com"}, "group: '4you' names a Python package"),
         ({"kind": "None"}, "kind: 'None' names a Python class, and is a keyword"),
+        ({"kind": "Cluster"}, "kind: 'Cluster' is used by the generated modules themselves: choose another"),
+        *(
+            ({"group": f"{package}.example.com"}, f"group: '{package}' is a folder of our own in api/ or generated/")
+            for package in sorted(PACKAGES)
+        ),
     ],
 )
 def test_names_that_python_can_not_bear_are_refused(change: dict[str, str], message: str) -> None:
     [problem] = read({**MINIMAL, **change})[1]
     assert message in problem
+
+
+def test_every_package_beside_groups_is_taken() -> None:
+    groups = {kind.group_short for kind in (*real().kinds, *real().external)} | {
+        name.split(".")[0] for name in real().core
+    }
+    paths = [*(ROOT / "generated").glob("[a-z]*"), *(ROOT / "api").glob("[a-z]*/__init__.py")]
+    there = {path.parent.name if path.name == "__init__.py" else path.stem for path in paths}
+    assert there - groups <= PACKAGES
+
+
+def test_every_name_that_generated_modules_use_is_taken() -> None:
+    models = [path for path in (ROOT / "generated").glob("*/v*.py") if path.parent.name not in PACKAGES]
+    files = [*models, *(ROOT / "generated").glob("apply/*/v*.py"), *(ROOT / "generated").glob("listers/*_v*.py")]
+    text = "\n".join(path.read_text() for path in files)
+    imports = re.findall(r"^from (?!generated\.\w+\.v|\.)\S+ import (.*)$", text, re.MULTILINE)
+    names = {name.strip().removesuffix("Lister") for line in imports for name in line.split(",")}
+    assert {name for name in names if name[:1].isupper() and not name.isupper()} <= TAKEN_KINDS
 
 
 def test_groups_that_begin_alike_share_no_version() -> None:

@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import errno
+import io
+import os
+import re
 from pathlib import Path
 
 import pytest
@@ -18,12 +22,15 @@ def test_a_directory_in_the_place_of_a_file_is_told_in_one_line(
     assert line.endswith("config/crd/bases/test.example.com_widgets.yaml can't be read or written: Is a directory")
 
 
-def test_a_full_disk_is_told_in_one_line(
+def test_a_full_disk_is_told_in_one_line_with_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def fail(*_: object) -> Path:
-        raise OSError(28, "No space left on device")
+    class Full(io.StringIO):
+        def write(self, _: str) -> int:
+            raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("codegen.output._staged", fail)
+    monkeypatch.setattr("os.fdopen", lambda handle, *_, **__: os.close(handle) or Full())
     assert main(["--root", str(write(tmp_path)), "generate"]) == MISTAKES
-    assert capsys.readouterr().err == "a file can't be read or written: No space left on device\n"
+    [line] = capsys.readouterr().err.splitlines()
+    assert re.fullmatch(rf"{tmp_path}/[\w./]+\w can't be read or written: No space left on device", line)
+    assert not [path for path in tmp_path.rglob("*") if path.is_file() and "api" not in path.parts]

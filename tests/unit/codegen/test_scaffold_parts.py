@@ -24,7 +24,8 @@ from codegen.source import PROJECT_FILE, load
 from tests.unit.codegen.projects import real
 from tests.unit.codegen.scaffolding import house
 
-WIDGET = Api("fleet", "v1", "Widget")
+# A kind that no site has, unlike the example of docs/extending.md: the real project may have that already.
+ZEPPELIN = Api("aerodrome", "v1", "Zeppelin")
 
 
 @pytest.fixture
@@ -61,17 +62,27 @@ def refusal(create: Callable[..., None], *arguments: Any, **options: Any) -> str
 
 def test_a_kind_stands_in_project_schema_controller_and_test(root: Path) -> None:
     changes = Changes(root)
-    api.create(changes, real(), WIDGET)
-    assert changes.created == ["api/fleet/v1.yaml", "controllers/widget.py", "tests/unit/controllers/test_widget.py"]
+    api.create(changes, real(), ZEPPELIN)
+    assert changes.created == [
+        "api/aerodrome/v1.yaml",
+        "controllers/zeppelin.py",
+        "tests/unit/controllers/test_zeppelin.py",
+    ]
     assert changes.changed == ["api/project.yaml", "controllers/__init__.py"]
     before = (root / "api/project.yaml").read_text()
     project = written(changes)
-    kind = kind_of(project, "Widget", "fleet.volcano.sh")
-    assert (kind.plural, kind.scope, kind.status, kind.controller) == ("widgets", "Namespaced", True, True)
-    assert {"fleet.v1.Widget", "fleet.v1.WidgetSpec", "fleet.v1.WidgetStatus"} <= project.components.keys()
-    assert "CONTROLLERS: tuple[Blueprint, ...] = (widget.BLUEPRINT,)" in (root / "controllers/__init__.py").read_text()
+    kind = kind_of(project, "Zeppelin", "aerodrome.volcano.sh")
+    assert (kind.plural, kind.scope, kind.status, kind.controller) == ("zeppelins", "Namespaced", True, True)
+    assert {
+        "aerodrome.v1.Zeppelin",
+        "aerodrome.v1.ZeppelinSpec",
+        "aerodrome.v1.ZeppelinStatus",
+    } <= project.components.keys()
+    assert (
+        "CONTROLLERS: tuple[Blueprint, ...] = (zeppelin.BLUEPRINT,)" in (root / "controllers/__init__.py").read_text()
+    )
     after = (root / "api/project.yaml").read_text()
-    start = after.index("  - group: fleet.volcano.sh")
+    start = after.index("  - group: aerodrome.volcano.sh")
     end = after.index("# Kubernetes' own kinds")
     assert after[:start] + after[end:] == before, "everything else stays as it stands"
 
@@ -79,14 +90,14 @@ def test_a_kind_stands_in_project_schema_controller_and_test(root: Path) -> None
 @pytest.mark.parametrize(
     ("asked", "created", "status", "scope"),
     [
-        (Api("fleet", "v1", "Widget", has_controller=False), ["api/fleet/v1.yaml"], True, "Namespaced"),
+        (Api("aerodrome", "v1", "Zeppelin", has_controller=False), ["api/aerodrome/v1.yaml"], True, "Namespaced"),
         (
-            Api("fleet", "v1", "Widget", has_status=False, has_controller=False),
-            ["api/fleet/v1.yaml"],
+            Api("aerodrome", "v1", "Zeppelin", has_status=False, has_controller=False),
+            ["api/aerodrome/v1.yaml"],
             False,
             "Namespaced",
         ),
-        (Api("shard", "v1alpha1", "Widget", scope="Cluster", has_controller=False), [], True, "Cluster"),
+        (Api("shard", "v1alpha1", "Zeppelin", scope="Cluster", has_controller=False), [], True, "Cluster"),
     ],
 )
 def test_options_of_a_kind(root: Path, asked: Api, created: list[str], status: bool, scope: str) -> None:
@@ -95,7 +106,7 @@ def test_options_of_a_kind(root: Path, asked: Api, created: list[str], status: b
     assert changes.created == created
     with changes.written():
         project = load(root)
-    kind = kind_of(project, "Widget", f"{asked.group}.volcano.sh")
+    kind = kind_of(project, "Zeppelin", f"{asked.group}.volcano.sh")
     assert (kind.status, kind.scope, kind.controller) == (status, scope, False)
     assert (f"{kind.component}Status" in project.components) == status
     assert real().components.keys() < project.components.keys()
@@ -104,14 +115,14 @@ def test_options_of_a_kind(root: Path, asked: Api, created: list[str], status: b
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        (Api("batch", "v1alpha1", "Widget", "jobs"), "--plural: 'jobs' is a name of batch.volcano.sh/v1alpha1 Job"),
-        (Api("batch", "v1alpha1", "Widget", "vcjob"), "--plural: 'vcjob' is a name of batch.volcano.sh/v1alpha1 Job"),
+        (Api("batch", "v1alpha1", "Zeppelin", "jobs"), "--plural: 'jobs' is a name of batch.volcano.sh/v1alpha1 Job"),
+        (Api("batch", "v1alpha1", "Zeppelin", "vcjob"), "--plural: 'vcjob' is a name of batch.volcano.sh/v1alpha1 Job"),
         (Api("batch", "v1alpha1", "Vj"), "--kind: 'vj' is a name of batch.volcano.sh/v1alpha1 Job"),
         (Api("batch", "v2", "Job"), "--version: Job of batch.volcano.sh is there as v1alpha1"),
         (Api("batch", "v1alpha1", "Task"), "--kind: the schema batch.v1alpha1.TaskSpec is there already"),
-        (Api("batch", "v1", "Widget"), "--group: batch.volcano.sh/v1 and batch/v1 would share the module batch.v1"),
-        (Api("fleet", "v1", "widget"), "--kind: 'widget' is no kind"),
-        (Api("fleet", "v1", "Widget", "Widgets"), "--plural: 'Widgets' is no plural"),
+        (Api("batch", "v1", "Zeppelin"), "--group: batch.volcano.sh/v1 and batch/v1 would share the module batch.v1"),
+        (Api("aerodrome", "v1", "zeppelin"), "--kind: 'zeppelin' is no kind"),
+        (Api("aerodrome", "v1", "Zeppelin", "Zeppelins"), "--plural: 'Zeppelins' is no plural"),
     ],
 )
 def test_a_kind_that_clashes_is_refused(root: Path, asked: Api, message: str) -> None:
@@ -121,48 +132,48 @@ def test_a_kind_that_clashes_is_refused(root: Path, asked: Api, message: str) ->
 
 
 @pytest.mark.parametrize(
-    "taken", ["controllers/widget.py", "controllers/widget/__init__.py", "tests/unit/controllers/test_widget.py"]
+    "taken", ["controllers/zeppelin.py", "controllers/zeppelin/__init__.py", "tests/unit/controllers/test_zeppelin.py"]
 )
 def test_a_controller_is_never_overwritten(root: Path, taken: str) -> None:
     (root / taken).parent.mkdir(parents=True, exist_ok=True)
     (root / taken).write_text("mine")
-    assert "--kind: " in refusal(api.create, Changes(root), real(), WIDGET)
+    assert "--kind: " in refusal(api.create, Changes(root), real(), ZEPPELIN)
     assert (root / taken).read_text() == "mine"
 
 
 def test_a_second_run_says_what_exists(root: Path) -> None:
     changes = Changes(root)
-    api.create(changes, real(), WIDGET)
+    api.create(changes, real(), ZEPPELIN)
     project = written(changes)
     with pytest.raises(AlreadyThere) as caught:
-        api.create(Changes(root), project, WIDGET)
-    paths = "api/project.yaml, api/fleet/v1.yaml, controllers/widget.py, tests/unit/controllers/test_widget.py"
-    assert str(caught.value) == f"Widget of fleet.volcano.sh/v1 exists already: {paths}"
+        api.create(Changes(root), project, ZEPPELIN)
+    paths = "api/project.yaml, api/aerodrome/v1.yaml, controllers/zeppelin.py, tests/unit/controllers/test_zeppelin.py"
+    assert str(caught.value) == f"Zeppelin of aerodrome.volcano.sh/v1 exists already: {paths}"
 
 
 def test_a_webhook_is_added_to_a_new_kind(root: Path) -> None:
     changes = Changes(root)
-    api.create(changes, real(), WIDGET)
+    api.create(changes, real(), ZEPPELIN)
     project = written(changes)
     changes = Changes(root)
-    webhook.create(changes, project, "Widget", ["mutate", "validate"])
-    assert changes.created == ["webhooks/widgets.py", "tests/unit/webhooks/test_widgets.py"]
-    kind = kind_of(written(changes), "Widget", "fleet.volcano.sh")
+    webhook.create(changes, project, "Zeppelin", ["mutate", "validate"])
+    assert changes.created == ["webhooks/zeppelins.py", "tests/unit/webhooks/test_zeppelins.py"]
+    kind = kind_of(written(changes), "Zeppelin", "aerodrome.volcano.sh")
     assert kind.mutate is not None
     assert kind.validate is not None
     assert (kind.mutate.path, kind.mutate.name, kind.mutate.operations) == (
-        "/widgets/mutate",
-        "mutatewidget.volcano.sh",
+        "/zeppelins/mutate",
+        "mutatezeppelin.volcano.sh",
         ("CREATE",),
     )
-    assert (kind.validate.path, kind.validate.operations) == ("/widgets/validate", ("CREATE", "UPDATE"))
-    text = (root / "webhooks/widgets.py").read_text()
+    assert (kind.validate.path, kind.validate.operations) == ("/zeppelins/validate", ("CREATE", "UPDATE"))
+    text = (root / "webhooks/zeppelins.py").read_text()
     assert re.findall(r"class (\w+)\((\w+)\)", text) == [
-        ("WidgetDefaults", "WidgetDefaulter"),
-        ("WidgetRules", "WidgetValidator"),
+        ("ZeppelinDefaults", "ZeppelinDefaulter"),
+        ("ZeppelinRules", "ZeppelinValidator"),
     ]
     registry = (root / "webhooks/__init__.py").read_text()
-    assert members(registry, "WEBHOOKS", "") == ["widgets.WidgetDefaults", "widgets.WidgetRules"]
+    assert members(registry, "WEBHOOKS", "") == ["zeppelins.ZeppelinDefaults", "zeppelins.ZeppelinRules"]
 
 
 def test_a_planned_webhook_becomes_real(root: Path) -> None:
@@ -185,18 +196,34 @@ def test_a_planned_webhook_becomes_real(root: Path) -> None:
 
 def test_the_second_webhook_of_a_kind_joins_the_first(root: Path) -> None:
     changes = Changes(root)
-    webhook.create(changes, real(), "Pod", ["validate"])
+    webhook.create(changes, real(), "CSINode", ["validate"])
     project = written(changes)
     changes = Changes(root)
-    webhook.create(changes, project, "Pod", ["mutate", "validate"])
+    webhook.create(changes, project, "CSINode", ["mutate", "validate"])
     assert changes.created == []
     written(changes)
-    text = (root / "webhooks/pods.py").read_text()
-    assert re.findall(r"class (\w+)\(", text) == ["PodRules", "PodDefaults"]
+    text = (root / "webhooks/csinodes.py").read_text()
+    assert re.findall(r"class (\w+)\(", text) == ["CSINodeRules", "CSINodeDefaults"]
     assert text.count("from runtime.admission import ALLOWED, Mutation, Validation\n") == 1
-    assert (root / "tests/unit/webhooks/test_pods.py").read_text().count("def test_") == 2
-    with pytest.raises(AlreadyThere, match="the webhook of Pod exists already"):
-        webhook.create(Changes(root), project, "Pod", ["validate"])
+    assert (root / "tests/unit/webhooks/test_csinodes.py").read_text().count("def test_") == 2
+    with pytest.raises(AlreadyThere, match="the webhook of CSINode exists already"):
+        webhook.create(Changes(root), project, "CSINode", ["validate"])
+
+
+@pytest.mark.parametrize("home", ["webhooks/pods/__init__.py", "webhooks/pods.py"])
+def test_a_webhook_that_was_written_by_hand_exists(root: Path, home: str) -> None:
+    (root / home).parent.mkdir(exist_ok=True)
+    (root / home).write_text("class Mine: pass\n")
+    with pytest.raises(AlreadyThere) as caught:
+        webhook.create(Changes(root), real(), "Pod", ["validate"])
+    assert str(caught.value) == f"the webhook of Pod exists already: {home.removesuffix('/__init__.py')}"
+
+
+def test_a_package_of_webhooks_gets_no_class_beside_it(root: Path) -> None:
+    (root / "webhooks/csinodes").mkdir()
+    message = refusal(webhook.create, Changes(root), real(), "CSINode", ["mutate", "validate"])
+    what = "the webhook of CSINode is the package webhooks/csinodes: add what mutates and validates there by hand"
+    assert message == f"--kind: {what}"
 
 
 def test_kinds_that_share_a_plural_get_paths_of_their_own(root: Path) -> None:
@@ -222,7 +249,7 @@ def test_kinds_that_share_a_plural_get_paths_of_their_own(root: Path) -> None:
             "--kind: api/project.yaml has no kind 'Joob'; did you mean 'Job'? Otherwise `create api` makes one",
         ),
         ("Zzzzz", {}, "--kind: api/project.yaml has no kind 'Zzzzz'; `create api` makes one"),
-        ("Job", {"group": "fleet"}, "--kind: api/project.yaml has no kind 'Job'"),
+        ("Job", {"group": "aerodrome"}, "--kind: api/project.yaml has no kind 'Job'"),
         ("Queue", {"version": "v7"}, "--kind: api/project.yaml has no kind 'Queue'"),
     ],
 )
@@ -242,9 +269,68 @@ def test_a_webhook_has_to_do_something(root: Path) -> None:
 
 
 def test_a_class_that_is_there_is_not_written_again(root: Path) -> None:
-    (root / "webhooks/queues.py").write_text("class QueueRules(Base): pass\n")
-    message = refusal(webhook.create, Changes(root), real(), "Queue", ["validate"])
-    assert message == "--kind: webhooks/queues.py has a class QueueRules already: add it to WEBHOOKS by hand"
+    (root / "webhooks/csinodes.py").write_text("class CSINodeRules(Base): pass\n")
+    message = refusal(webhook.create, Changes(root), real(), "CSINode", ["validate"])
+    assert message == "--kind: webhooks/csinodes.py has a class CSINodeRules already: add it to WEBHOOKS by hand"
+
+
+@pytest.mark.parametrize("kind", ["Context", "Rule", "Watch", "Log", "Fakes", "Reconciler", "Key"])
+def test_a_kind_hides_nothing_that_its_code_needs(root: Path, kind: str) -> None:
+    changes = Changes(root)
+    message = refusal(api.create, changes, real(), Api("aerodrome", "v1", kind))
+    assert re.fullmatch(r"--kind: '\w+' would hide a name that the new code itself needs: choose another", message)
+    assert not changes.paths()
+
+
+def test_a_kind_without_a_controller_needs_no_names_of_one(root: Path) -> None:
+    changes = Changes(root)
+    api.create(changes, real(), Api("aerodrome", "v1", "Watch", has_controller=False))
+    assert changes.created == ["api/aerodrome/v1.yaml"]
+
+
+@pytest.mark.parametrize("kind", [*real().kinds, *real().external], ids=lambda kind: kind.component)
+def test_every_kind_of_the_project_can_be_watched_and_judged(root: Path, kind: Kind) -> None:
+    other = "Queue" if kind.kind == "PodGroup" else "PodGroup"
+    controller.create(Changes(root), real(), "quota-guard", [f"{kind.api_version}/{kind.kind}", other])
+    if kind.file == PROJECT_FILE:
+        webhook.create(Changes(root), real(), f"{kind.api_version}/{kind.kind}", ["mutate", "validate"])
+
+
+@pytest.mark.parametrize("name", ["plugin", "session", "task", "node", "arguments"])
+def test_a_plugin_hides_nothing_that_its_code_needs(root: Path, name: str) -> None:
+    message = refusal(plugin.create, Changes(root), name)
+    assert message == f"--name: {name.capitalize()!r} would hide a name that the new code itself needs: choose another"
+
+
+def test_a_controller_hides_nothing_that_the_list_of_controllers_needs(root: Path) -> None:
+    (root / "controllers/__init__.py").write_text("from __future__ import annotations\n\nCONTROLLERS = ()\n")
+    message = refusal(controller.create, Changes(root), real(), "annotations", ["Queue"])
+    assert message == "controllers/__init__.py: imports another annotations already: choose another name"
+
+
+@pytest.mark.parametrize(
+    ("broken", "message"),
+    [
+        (b"def (\n", "can't be read as Python: invalid syntax (line 1): mend the file"),
+        (b"# \xff\n", "is no UTF-8 text: invalid start byte at byte 2"),
+        (b"\0", "can't be read as Python: source code string cannot contain null bytes: mend the file"),
+    ],
+)
+@pytest.mark.parametrize("part", ["controllers", "webhooks", "scheduler/plugins"])
+def test_a_registry_that_can_not_be_read_is_named(root: Path, part: str, broken: bytes, message: str) -> None:
+    (root / part / "__init__.py").write_bytes(broken)
+    create: dict[str, Callable[[], None]] = {
+        "controllers": lambda: controller.create(Changes(root), real(), "quota-guard", ["Queue"]),
+        "webhooks": lambda: webhook.create(Changes(root), real(), "CSINode", ["validate"]),
+        "scheduler/plugins": lambda: plugin.create(Changes(root), "quiet-nodes"),
+    }
+    assert refusal(create[part]) == f"{part}/__init__.py: {message}"
+
+
+def test_a_module_of_webhooks_that_can_not_be_read_is_named(root: Path) -> None:
+    (root / "webhooks/csinodes.py").write_text("def (\n")
+    message = refusal(webhook.create, Changes(root), real(), "CSINode", ["validate"])
+    assert message.startswith("webhooks/csinodes.py: can't be read as Python: invalid syntax (line 1)")
 
 
 def test_a_kind_of_an_extension_is_left_to_its_file(root: Path) -> None:
@@ -320,12 +406,12 @@ def test_a_changed_registry_is_left_to_its_author(root: Path) -> None:
 @pytest.mark.parametrize("text", ["kinds: []\n", "kinds: {}\n", "domain: x\n"])
 def test_a_project_file_of_another_form_is_left_to_its_author(root: Path, text: str) -> None:
     (root / "api/project.yaml").write_text(text)
-    assert "add the entry by hand" in refusal(api.create, Changes(root), real(), WIDGET)
+    assert "add the entry by hand" in refusal(api.create, Changes(root), real(), ZEPPELIN)
 
 
 def test_a_schema_file_of_another_form_is_left_to_its_author(root: Path) -> None:
     (root / "api/shard/v1alpha1.yaml").write_text(yaml.safe_dump({"components": {}}))
-    asked = Api("shard", "v1alpha1", "Widget")
+    asked = Api("shard", "v1alpha1", "Zeppelin")
     assert "add them by hand" in refusal(api.create, Changes(root), real(), asked)
 
 

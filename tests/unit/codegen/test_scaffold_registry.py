@@ -47,15 +47,15 @@ def test_a_module_without_the_tuple_is_left_to_its_author(text: str) -> None:
 
 
 def test_an_import_is_added_once() -> None:
-    once = imported(EMPTY, "from house import one")
+    once = imported(EMPTY, "from house import one", "house.py")
     assert once.count("from house import one") == 1
-    assert imported(once, "from house import one") == once
+    assert imported(once, "from house import one", "house.py") == once
 
 
 def test_a_module_without_imports_gets_one() -> None:
-    assert imported("X = ()\n", "import a") == "import a\nX = ()\n"
+    assert imported("X = ()\n", "import a", "house.py") == "import a\nX = ()\n"
 
 
 def test_an_import_goes_behind_one_of_several_lines() -> None:
     text = "from a import (\n    b,\n)\nX = 1\n"
-    assert imported(text, "import c") == "from a import (\n    b,\n)\nimport c\nX = 1\n"
+    assert imported(text, "import c", "house.py") == "from a import (\n    b,\n)\nimport c\nX = 1\n"

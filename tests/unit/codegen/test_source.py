@@ -98,7 +98,36 @@ def test_a_field_may_be_called_like_a_keyword(tmp_path: Path) -> None:
         ({"test/v1.yaml": "group: test\nversion: v1\ncomponents: []"}, "components: must be a mapping"),
         ({"k8s/openapi.json": "{"}, "api/k8s/openapi.json: is no OpenAPI document"),
         ({"k8s/openapi.json": "{}"}, "api/k8s/openapi.json: is no OpenAPI document"),
+        ({"k8s/openapi.json": "[" * 100_000}, "api/k8s/openapi.json: is no OpenAPI document: is nested too deeply"),
+        *(
+            (
+                {"k8s/openapi.json": f'{{"components": {{"schemas": {schemas}}}}}'},
+                f"api/k8s/openapi.json: is no OpenAPI document: {message}; run `make vendor-schemas` again",
+            )
+            for schemas, message in (  # the first mistake is told
+                ("[]", "components.schemas is no mapping"),
+                ("{}", "components.schemas has no meta.v1.ObjectMeta"),
+                ('{"meta.v1.ObjectMeta": {}, "a.v1.A": 1}', "components.schemas.a.v1.A is no schema"),
+                ('{"meta.v1.ObjectMeta": {}, "A": {}}', "components.schemas: 'A' is no name such as core.v1.Pod"),
+                (
+                    '{"meta.v1.ObjectMeta": {}, "a.v1.A": {"allOf": [1]}}',
+                    "components.schemas.a.v1.A.allOf must be a list of schemas, not [1]",
+                ),
+                (
+                    '{"meta.v1.ObjectMeta": {}, "a.v1.A": {"$ref": "a.v1.B"}}',
+                    "components.schemas.a.v1.A.$ref: there is no component 'a.v1.B'",
+                ),
+                (
+                    '{"meta.v1.ObjectMeta": {}, "a.v1.A": {"properties": {"b": {"default": "\\ud800"}}}}',
+                    "components.schemas.a.v1.A.properties.b.default U+D800 is half a character: write the character itself",
+                ),
+            )
+        ),
         ({"samples.yaml": "test.v1.Wodget: {}"}, "api/samples.yaml: test.v1.Wodget: is no kind of api/project.yaml"),
+        (
+            {"samples.yaml": "test.v1.Widget: 1"},
+            "api/samples.yaml: test.v1.Widget: must be a mapping: an object without",
+        ),
         ({"samples.yaml": "- a"}, "api/samples.yaml: must be a mapping"),
     ],
 )

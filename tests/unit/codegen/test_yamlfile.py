@@ -28,6 +28,10 @@ from codegen.yamlfile import parse, read
         ("a: ~", None),
         ("a:", None),
         ("a: NULL", "NULL"),
+        ("a: .inf", ".inf"),
+        ("a: 9223372036854775807", 2**63 - 1),
+        ("a: -9223372036854775808", -(2**63)),
+        ('a: "\\U0001F600"', "\U0001f600"),
     ],
 )
 def test_values_have_the_types_of_json(text: str, value: object) -> None:
@@ -46,6 +50,20 @@ def test_values_have_the_types_of_json(text: str, value: object) -> None:
         ("a: b: c\n", "x.yaml:1:5", "cannot be read as YAML"),
         ("a: 1\n---\nb: 2\n", "x.yaml:2:1", "cannot be read as YAML"),
         ("a: !!python/object:os.system {}\n", "x.yaml:1:4", "cannot be read as YAML"),
+        ("a: !!bool foo\n", "x.yaml:1:4", "tags are not allowed: write the plain value, text in quotes"),
+        ('a: !!int ""\n', "x.yaml:1:4", "tags are not allowed"),
+        ('a: !!float ""\n', "x.yaml:1:4", "tags are not allowed"),
+        ("a: !!timestamp foo\n", "x.yaml:1:4", "tags are not allowed"),
+        ("a:\n- ! foo\n", "x.yaml:2:3", "tags are not allowed"),
+        ('a: "\\uD800"\n', "x.yaml:1:4", "U+D800 is half a character: write the character itself"),
+        ('"\\uDFFF": 1\n', "x.yaml:1:1", "U+DFFF is half a character"),
+        ("a: 1e999\n", "x.yaml:1:4", "is a number too big to be held"),
+        ("a: -1e999\n", "x.yaml:1:4", "is a number too big to be held"),
+        ("a: 9223372036854775808\n", "x.yaml:1:4", "is a whole number of more than 64 bits"),
+        (f"a: {'9' * 5000}\n", "x.yaml:1:4", "cannot be read as YAML: Exceeds the limit"),
+        (f"a: {'[' * 120}{']' * 120}\n", "x.yaml:1:104", "is nested more than 100 levels deep: name a component"),
+        (f"a: {'[' * 3000}\n", "x.yaml:1:104", "is nested more than 100 levels deep"),
+        ("- " * 3000 + "a\n", "x.yaml:1:203", "is nested more than 100 levels deep"),
     ],
 )
 def test_a_mistake_is_named_with_its_line(text: str, place: str, words: str) -> None:
