@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from api.names import QUEUE_ALLOCATION_GATE
@@ -27,7 +27,7 @@ from generated.scheduling.v1beta1 import PodGroupCondition, PodGroupStatus
 from scheduler.actions import BUILT_IN as ACTIONS
 from scheduler.cycle import run_cycle
 from scheduler.dump import parts
-from scheduler.dump.record import decisions_of
+from scheduler.dump.record import DecisionRecord, decisions_of
 from scheduler.evicting.nominations import Nomination
 from scheduler.explain.obstacles import no_class, other_scheduler
 from scheduler.explain.opening import opened
@@ -635,6 +635,7 @@ def test_what_changed_since_the_last_cycle_is_still_news_for_the_next() -> None:
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from([0.0, 0.1]), st.booleans())
+@example(seed=3391, odd=0.0, has_run=True)
 def test_explaining_leaves_nothing_behind(seed: int, odd: float, has_run: bool) -> None:
     world = random_world(seed, odd)
     memory = memory_of(world.cluster, DEFAULT)
@@ -654,10 +655,16 @@ def test_explaining_leaves_nothing_behind(seed: int, odd: float, has_run: bool) 
     other = memory_of(again, DEFAULT)
     other.sampling = memory.sampling and Sampling(50, 2, cursor=cursor)
     decided = [
-        decisions_of(run_cycle(cluster, held, ACTIONS, uid="t", now=3.0))
+        renumbered(decisions_of(run_cycle(cluster, held, ACTIONS, uid="t", now=3.0)))
         for cluster, held in ((world.cluster, memory), (again, other))
     ]
     assert decided[0] == decided[1]
+
+
+def renumbered(decisions: list[DecisionRecord]) -> list[DecisionRecord]:
+    """With groups counted anew: a job that sleeps uses up no number, one that is visited in vain does."""
+    numbers = {group: place for place, group in enumerate(sorted({decision.group for decision in decisions}))}
+    return [msgspec.structs.replace(decision, group=numbers[decision.group]) for decision in decisions]
 
 
 @settings(max_examples=50, deadline=None)
