@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from controllers import podgroup
-from generated.apps.v1 import DEPLOYMENTS, STATEFUL_SETS
+from generated.apps.v1 import DEPLOYMENTS, STATEFUL_SETS, StatefulSetStatus
+from generated.clients.clientset import Clientset
 from generated.core.v1 import Pod
 from generated.scheduling.v1beta1 import PodGroup
 from runtime.patches import MergePatch
@@ -64,6 +65,23 @@ async def test_a_deployment_has_one_group_until_it_is_scaled_to_nothing(kubeconf
         await eventually(groups, lambda left: not left)
 
 
+async def follow_template(clients: Clientset, namespace: str, template: dict[str, Any]) -> None:
+    """
+    Change the set's template and delete its pod, which comes back in the new revision.
+
+    A pod that is deleted before the set's own controller has seen the change comes back in the old one, and one that
+    can't run keeps the set from going on.
+    """
+    client = clients.client
+    changed = await client.patch(STATEFUL_SETS, "web", namespace, MergePatch({"spec": {"template": template}}))
+
+    async def status() -> StatefulSetStatus:
+        return (await client.get(STATEFUL_SETS, "web", namespace)).status
+
+    await eventually(status, lambda found: found.observed_generation >= changed.metadata.generation)
+    await clients.core_v1.pods.delete("web-0", namespace)
+
+
 async def test_the_group_of_a_stateful_set_asks_for_what_its_new_pods_do(kubeconfig: Path, namespace: str) -> None:
     """The old revision may be too large to run at all."""
     async with running(kubeconfig, podgroup.BLUEPRINT) as clients:
@@ -74,9 +92,7 @@ async def test_the_group_of_a_stateful_set_asks_for_what_its_new_pods_do(kubecon
 
         await clients.client.create(STATEFUL_SETS, stateful_set("100"), namespace)
         await eventually(asked, lambda found: found == {"200"})
-        template = stateful_set("1")["spec"]["template"]
-        await clients.client.patch(STATEFUL_SETS, "web", namespace, MergePatch({"spec": {"template": template}}))
-        await clients.core_v1.pods.delete("web-0", namespace)
+        await follow_template(clients, namespace, stateful_set("1")["spec"]["template"])
         await eventually(asked, lambda found: found == {"2"})
 
 
@@ -96,8 +112,6 @@ async def test_the_group_of_a_stateful_set_loses_what_a_new_revision_drops(kubec
         theirs = {"metadata": {"annotations": {"volcano.sh/revocable-zone": "night"}}}
         await pod_groups.patch(group.metadata.name, namespace, MergePatch(theirs))
 
-        dropped = {"spec": {"template": {"metadata": {"annotations": None}}}}
-        await clients.client.patch(STATEFUL_SETS, "web", namespace, MergePatch(dropped))
-        await clients.core_v1.pods.delete("web-0", namespace)
+        await follow_template(clients, namespace, {"metadata": {"annotations": None}})
         (group,) = await eventually(groups, lambda found: found[0].spec.queue == "default")
         assert group.metadata.annotations == {"volcano.sh/revocable-zone": "night"}
