@@ -111,6 +111,9 @@ def _pods(context: Context, job: Object) -> list[Object] | None:
 
 def _unscheduled(pod: Object) -> str:
     for condition in fields.items(pod, "status", "conditions"):
-        if fields.text(condition, "type") == "PodScheduled" and fields.text(condition, "status") == "False":
+        if (
+            fields.text(condition, "type") == names.PodConditionType.POD_SCHEDULED
+            and fields.text(condition, "status") == "False"
+        ):
             return fields.text(condition, "message") or fields.text(condition, "reason")
     return ""

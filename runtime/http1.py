@@ -36,6 +36,11 @@ class HttpRequest(msgspec.Struct, frozen=True, gc=False):
     body: bytes
     keep_alive: bool
 
+    @property
+    def wants_body(self) -> bool:
+        """Whether the answer may have a body: that to HEAD only tells how long it would be."""
+        return self.method != "HEAD"
+
 
 class HttpResponse(msgspec.Struct, frozen=True, gc=False):
     """One answer. `headers` are complete lines without their ends, such as `Allow: POST`."""

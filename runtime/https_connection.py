@@ -252,8 +252,8 @@ class Connection(asyncio.BufferedProtocol):
 
     def _respond(self, request: HttpRequest, response: HttpResponse) -> None:
         close = not request.keep_alive or self._server.is_draining
-        has_body = request.method != "HEAD"
-        self._send(encode_response(response, date=self._server.date, close=close, has_body=has_body))
+        date, has_body = self._server.date, request.wants_body
+        self._send(encode_response(response, date=date, close=close, has_body=has_body))
         if close:
             self._close()
 

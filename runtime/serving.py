@@ -143,7 +143,7 @@ class _Connection:
                 response = await answer(request)
             finally:
                 self.is_answering = False
-            await self._write(response, close=not request.keep_alive, has_body=request.method != "HEAD")
+            await self._write(response, close=not request.keep_alive, has_body=request.wants_body)
             if not request.keep_alive:
                 return
 

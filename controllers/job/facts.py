@@ -90,8 +90,8 @@ def still_holds(request: Request, job: Job, pods: Mapping[str, Pod]) -> bool:
 
 def failed_at(pod: Pod) -> float | None:
     """When the last of a failed pod's containers ended, in unix seconds; None where its status doesn't tell."""
-    statuses = (*pod.status.init_container_statuses, *pod.status.container_statuses)
-    ends = [status.state.terminated.finished_at for status in statuses if status.state.terminated is not None]
+    states = [status.state.terminated for status in _statuses(pod)]
+    ends = [terminated.finished_at for terminated in states if terminated is not None]
     times = [timestamps.parse_nanoseconds(end) / 1e9 for end in ends if end]
     return max(times, default=None)
 
@@ -125,8 +125,12 @@ def _is_beyond(replicas: int, pod: Pod) -> bool:
 
 
 def _restarts(pod: Pod) -> int:
-    statuses = (*pod.status.init_container_statuses, *pod.status.container_statuses)
-    return sum(status.restart_count for status in statuses)
+    return sum(status.restart_count for status in _statuses(pod))
+
+
+def _statuses(pod: Pod) -> tuple[ContainerStatus, ...]:
+    """Of all containers, those that run before the others included."""
+    return *pod.status.init_container_statuses, *pod.status.container_statuses
 
 
 def _code(status: ContainerStatus) -> int:

@@ -33,8 +33,8 @@ def decide(job: Job, request: Request) -> Decision:
     if request.version is not None and request.version < job.status.version:
         return _SYNC
     for policy in _policies(job, request.target.task):
-        if _matches(policy, request) and _has_time(policy):
-            return Decision(policy.action, _delay(policy))
+        if _matches(policy, request) and (delay := _delay(policy)) is not None:
+            return Decision(policy.action, delay)
     return _SYNC
 
 
@@ -67,24 +67,18 @@ def unreadable_timeouts(job: Job) -> Iterator[str]:
     places += [(f"spec.tasks[{number}]", task.policies) for number, task in enumerate(job.spec.tasks)]
     for place, policies in places:
         for number, policy in enumerate(policies):
-            if not _has_time(policy):
+            if _delay(policy) is None:
                 text = f"{place}.policies[{number}].timeout: {policy.timeout!r} is no duration such as 5m"
                 yield f"{text}: the policy is passed over"
-
-
-def _has_time(policy: LifecyclePolicy) -> bool:
-    """Whether its timeout can be read, or there is none."""
-    try:
-        _delay(policy)
-    except duration.DurationError:
-        return False
-    return True
 
 
 def _events(policy: LifecyclePolicy) -> set[str]:
     return {*policy.events, policy.event} - {""}
 
 
-def _delay(policy: LifecyclePolicy) -> float:
-    """Seconds. Raises DurationError."""
-    return duration.parse_seconds(policy.timeout) if policy.timeout else 0.0
+def _delay(policy: LifecyclePolicy) -> float | None:
+    """Seconds; None for a timeout that nobody can read."""
+    try:
+        return duration.parse_seconds(policy.timeout or "0")
+    except duration.DurationError:
+        return None

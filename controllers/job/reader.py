@@ -79,12 +79,13 @@ class Reader(msgspec.Struct, frozen=True):
         namespace = job.metadata.namespace
         group = self.recent.group(job.metadata.uid, self.cached_group(job))
         wanted = places(job) if group is not None and is_let_in(group) else ()
-        missing = (name for name in wanted if name not in pods)
+        missing = [name for name in wanted if name not in pods]
         return World(
             job=job,
             pods=pods,
             deleted=deleted,
             taken=frozenset(name for name in missing if self.listers.pods.get(name, namespace) is not None),
+            lacks_pods=bool(missing),
             group=group,
             queue=self.listers.queues.get(queue_of(job.spec)),
             priorities=self._priorities(),

@@ -32,7 +32,7 @@ from controllers.job.waiting import (
     obstacle,
     waiting_condition,
 )
-from controllers.job.world import World, places
+from controllers.job.world import World
 from generated.batch.v1alpha1 import JOBS, Job, JobPhase
 from generated.clients.clientset import Clientset
 from generated.scheduling.v1beta1 import PodGroup
@@ -113,7 +113,7 @@ class Preparation:
         await upkeep.establish(job, fresh)
         standing = [plugin for plugin in plugins if plugin not in fresh]
         await upkeep.follow(job, standing)
-        if _makes_pods_again(world):
+        if world.lacks_pods and job.status.task_status_count:  # it has had some
             await upkeep.restore(job, standing)
         marks = {names.plugin_marker(plugin.name): plugin.name for plugin in fresh if plugin.leaves_marker}
         return await self._executor.write_status(job, replace(job.status, controlled_resources={**marked, **marks}))
@@ -178,13 +178,6 @@ class Preparation:
         except (ApiError, ConnectionFailed, JobError, QuantityError) as error:
             self._events.warning(JOBS, job, reason, f"{prefix}{error}")
             raise
-
-
-def _makes_pods_again(world: World) -> bool:
-    """Whether pods are missing of a job that has had some."""
-    if not world.is_admitted or not world.job.status.task_status_count:
-        return False
-    return any(name not in world.pods for name in places(world.job))
 
 
 def not_owned(error: NotOwnedError) -> Obstacle:

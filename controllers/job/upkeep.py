@@ -64,8 +64,7 @@ class PluginUpkeep:
         """Make again what somebody has deleted, since pods are about to need it. Raises as `establish`."""
         for plugin in plugins:
             for wanted in plugin.objects(job):
-                if not await self._update(job, wanted):
-                    await self._create(job, wanted)
+                await self._keep(job, wanted)
 
     async def remove(self, job: Job, plugins: Iterable[JobPlugin]) -> None:
         """Delete what this job owns. Raises ApiError, ConnectionFailed."""
@@ -83,10 +82,14 @@ class PluginUpkeep:
         key = (wanted.resource.kind, wanted.name)
         if known.get(key) == wanted.tells:
             return
-        is_there = key in known or not await self._create(job, wanted)
-        if is_there and not await self._update(job, wanted):
-            await self._create(job, wanted)  # somebody has deleted it
+        if key in known or not await self._create(job, wanted):
+            await self._keep(job, wanted)
         known[key] = wanted.tells
+
+    async def _keep(self, job: Job, wanted: Wanted) -> None:
+        """Bring an object that was there up to date, or make it again when somebody has deleted it."""
+        if not await self._update(job, wanted):
+            await self._create(job, wanted)
 
     async def _create(self, job: Job, wanted: Wanted) -> bool:
         content = await asyncio.to_thread(wanted.content) if wanted.upkeep is Upkeep.RENEW else wanted.content()

@@ -40,9 +40,11 @@ class World(msgspec.Struct, frozen=True):
     priorities: Mapping[str, int] = msgspec.field(default_factory=dict)
     """Values of priority classes."""
     claims: frozenset[str] = frozenset()
+    """Those of the claims that the job names which exist."""
+    lacks_pods: bool = False
+    """Whether it was let in and has not all of its pods."""
     is_frozen: bool = False
     """Whether pods can't be created, since what their plugins need is somebody else's."""
-    """Those of the claims that the job names which exist."""
 
     @property
     def is_admitted(self) -> bool:

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from api import names
 from scheduler.reporting.messages import PATIENCE, gist
-from scheduler.reporting.outcome import GANG_READY
+from scheduler.reporting.outcome import GANG_READY, newest_condition
 
 if TYPE_CHECKING:
     from generated.scheduling.v1beta1 import PodGroup
@@ -62,8 +63,7 @@ class GroupStatus:
     def stored(cls, group: PodGroup) -> GroupStatus:
         """The status that the server has, its newest condition included."""
         status = group.status
-        true = [condition for condition in status.conditions if condition.status == "True"]
-        newest = max(reversed(true), key=lambda condition: condition.last_transition_time or "", default=None)
+        newest = newest_condition([condition for condition in status.conditions if condition.status == "True"])
         told = (newest.type, newest.reason, newest.message) if newest is not None else ("", "", "")
         return cls(status.phase, status.running, status.succeeded, status.failed, *told)
 
@@ -106,10 +106,11 @@ class GroupStatuses:
         self._placed: dict[str, float] = {}
         """Since when gangs have their nodes and have not been told."""
 
-    def learn(self, uid: str, status: GroupStatus) -> None:
-        """What the server says of a group of which nothing was told yet: the scheduler before has written it."""
+    def learn(self, group: PodGroup) -> None:
+        """Of a group of which nothing was told yet: what the server has is told, by the scheduler before."""
+        uid = group.metadata.uid
         if uid not in self._told and uid not in self._waiting:
-            self._told[uid] = _Told(status, _LONG_AGO)
+            self._told[uid] = _Told(GroupStatus.stored(group), _LONG_AGO)
 
     def offer(self, uid: str, status: GroupStatus, now: float, *, at_once: bool = False) -> Offer:
         """Take in a status. `now` in seconds; `at_once` when there will be no other time."""
@@ -174,7 +175,7 @@ def _stored(found: TaskOutcome) -> tuple[str, str, str | None, float] | None:
     if pod is None:
         return None
     for condition in pod.status.conditions:
-        if condition.type == "PodScheduled" and condition.status == "False":
+        if condition.type == names.PodConditionType.POD_SCHEDULED and condition.status == "False":
             node = pod.status.nominated_node_name
             # None and "" both leave the pod without a node: the former takes away one that it has.
             nominated = found.nominated if not node and not found.nominated else node

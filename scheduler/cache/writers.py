@@ -221,7 +221,7 @@ class Writers:
         uid = group.metadata.uid
         self._pod_groups[uid] = group
         self._tell_refusal(uid, group, found.refusal)
-        self._groups.learn(uid, GroupStatus.stored(group))
+        self._groups.learn(group)
         offer = self._groups.offer(uid, GroupStatus.of(found), self._clock(), at_once=at_once)
         if offer.wait:
             self._offered[uid] = found
@@ -324,7 +324,7 @@ class Writers:
     async def _set_condition(self, task: Task, reason: str, message: str, nominated: str | None) -> bool:
         """Write a pod's condition; False when that must be tried again."""
         condition = core_apply.PodCondition(
-            type="PodScheduled",
+            type=names.PodConditionType.POD_SCHEDULED,
             status="False",
             reason=reason,
             message=message,

@@ -27,6 +27,7 @@ from scheduler.explain.report import (
 from scheduler.explain.standing import share_of, standings
 from scheduler.explain.times import filters_asked, scores_asked, times
 from scheduler.explain.trial import Trial, tried
+from scheduler.reporting.outcome import newest_condition
 from scheduler.state.status import Status
 
 if TYPE_CHECKING:
@@ -280,8 +281,5 @@ def _summary(job: Job, findings: _Findings, *, is_waiting: bool, can_start: bool
 
 def _condition(job: Job) -> str:
     """The condition that was written last."""
-    conditions = job.pod_group.status.conditions if job.pod_group is not None else ()
-    if not conditions:
-        return ""
-    last = max(enumerate(conditions), key=lambda item: (item[1].last_transition_time or "", item[0]))[1]
-    return ": ".join(filter(None, (last.type, last.reason, last.message)))
+    last = newest_condition(job.pod_group.status.conditions) if job.pod_group is not None else None
+    return ": ".join(filter(None, (last.type, last.reason, last.message))) if last is not None else ""

@@ -7,7 +7,7 @@ what they wrote before and send nothing twice.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -17,6 +17,7 @@ from scheduler.reporting import messages
 from scheduler.state.status import COMPLETED, SCHEDULED, Status
 
 if TYPE_CHECKING:
+    from generated.scheduling.v1beta1 import PodGroupCondition
     from scheduler.session import Session
     from scheduler.state.job import Job
     from scheduler.state.task import Task
@@ -74,6 +75,11 @@ class Outcome(msgspec.Struct, frozen=True):
     """Ids of jobs that were passed over, by enqueue or allocate: what they were told last still holds."""
 
 
+def newest_condition(conditions: Sequence[PodGroupCondition]) -> PodGroupCondition | None:
+    """The condition of a group that was written last: of those of one second the last, since it is appended."""
+    return max(reversed(conditions), key=lambda condition: condition.last_transition_time or "", default=None)
+
+
 def outcome(session: Session, jobs: Iterable[Job]) -> Outcome:
     """Look at jobs at the end of a session, before what was left uncommitted is taken back."""
     session.nominations.judge(lambda task: _why_not(session, task))
@@ -112,8 +118,7 @@ def _job_outcome(session: Session, job: Job) -> JobOutcome:
     is_told = bool(job.tasks) or (not whole and job.id in session.job_messages)
     text = "" if whole else messages.gang_text(session, job)
     condition = _condition(session, job, reason, text) if is_told else None
-    is_unschedulable = condition is not None and condition.type == "Unschedulable"
-    phase = _phase(session, job, is_broken=is_unschedulable and _has_gangs(session))
+    phase = _phase(session, job, is_unschedulable=condition is not None and condition.type == "Unschedulable")
     counts = job.counts
     waits = phase in {"Unknown", "Pending", "Inqueue"} and not whole
     return JobOutcome(
@@ -168,9 +173,9 @@ def _has_gangs(session: Session) -> bool:
     return any(plugin.name == "gang" for plugin in session.plugins)
 
 
-def _phase(session: Session, job: Job, *, is_broken: bool) -> str:
+def _phase(session: Session, job: Job, *, is_unschedulable: bool) -> str:
     """Phase of scheduler.md 14.2, by its table's order."""
-    if job.counts[Status.RUNNING] and is_broken:
+    if job.counts[Status.RUNNING] and is_unschedulable and _has_gangs(session):
         return "Unknown"
     standing = job.count(SCHEDULED) + _leaving(job)
     if standing >= job.min_available:

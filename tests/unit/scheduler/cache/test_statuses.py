@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from generated.core.v1 import Pod, PodCondition, PodStatus
+from generated.meta.v1 import ObjectMeta
 from generated.scheduling.v1beta1 import PodGroup, PodGroupCondition, PodGroupStatus
 from scheduler.cache.statuses import PLACED, GroupStatus, GroupStatuses, Offer, TaskStatuses
 from scheduler.reporting.messages import PATIENCE
@@ -97,7 +98,7 @@ def test_a_clock_that_is_set_back_keeps_no_message_back() -> None:
 
 
 def stored(phase: str, *conditions: PodGroupCondition) -> PodGroup:
-    return PodGroup(status=PodGroupStatus(phase=phase, conditions=conditions))
+    return PodGroup(metadata=ObjectMeta(uid="u"), status=PodGroupStatus(phase=phase, conditions=conditions))
 
 
 def test_what_the_scheduler_before_has_written_is_told_already() -> None:
@@ -107,20 +108,20 @@ def test_what_the_scheduler_before_has_written_is_told_already() -> None:
 
     old = condition("Scheduled", "ready", "")
     new = condition("Unschedulable", "NotEnoughResources", "3/6 tasks")
-    known = GroupStatus.stored(stored("Inqueue", old, new))
+    known = stored("Inqueue", old, new)
     same = GroupStatus("Inqueue", condition="Unschedulable", reason="NotEnoughResources", message="3/6 tasks")
-    assert known == same
+    assert GroupStatus.stored(known) == same
     statuses = GroupStatuses()
-    statuses.learn("u", known)
+    statuses.learn(known)
     assert statuses.offer("u", same, 100.0) == Offer()
     assert statuses.offer("u", GroupStatus("Running"), 100.0).is_first
-    statuses.learn("u", same)  # no more: there is a word of this process
+    statuses.learn(known)  # no more: there is a word of this process
     assert statuses.offer("u", GroupStatus("Running"), 100.0) == Offer()
 
 
 def test_a_group_that_was_told_nothing_is_told_everything() -> None:
     statuses = GroupStatuses()
-    statuses.learn("u", GroupStatus.stored(stored("")))
+    statuses.learn(stored(""))
     assert statuses.offer("u", GroupStatus("Pending"), 0.0).is_first
 
 
