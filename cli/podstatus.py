@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from api import names
 from cli import fields, times
 from cli.kinds import Object
 
-_NODE_LOST = "NodeLost"
 _SETTLED = ("Succeeded", "Failed")
 
 
@@ -46,10 +46,11 @@ def summary(pod: Object, now: int) -> Summary:
     sidecars = _sidecars(pod)
     total = len(fields.items(pod, "spec", "containers")) + len(sidecars)
     status = fields.text(pod, "status", "reason") or fields.text(pod, "status", "phase")
-    if fields.text(_condition(pod, "PodScheduled"), "reason") == "SchedulingGated":
-        status = "SchedulingGated"
+    unplaced = fields.text(_condition(pod, names.PodConditionType.POD_SCHEDULED), "reason")
+    if unplaced == names.PodReason.SCHEDULING_GATED:
+        status = unplaced
     initialising = _initialising(pod, sidecars, tally)
-    if not initialising or _is_true(pod, "Initialized"):
+    if not initialising or _is_true(pod, names.PodConditionType.INITIALIZED):
         status = _running(pod, initialising or status, tally)
     else:
         status = initialising
@@ -78,7 +79,8 @@ def _initialising(pod: Object, sidecars: frozenset[str], tally: _Tally) -> str:
         if terminated is not None:
             return f"Init:{fields.text(terminated, 'reason') or _exit(terminated)}"
         waiting = fields.text(container, "state", "waiting", "reason")
-        return f"Init:{waiting if waiting not in ('', 'PodInitializing') else f'{index}/{count}'}"
+        is_named = waiting not in {"", names.PodStatusReason.POD_INITIALIZING}
+        return f"Init:{waiting if is_named else f'{index}/{count}'}"
     return ""
 
 
@@ -97,15 +99,15 @@ def _running(pod: Object, status: str, tally: _Tally) -> str:
         elif fields.is_true(container, "ready") and fields.value(container, "state", "running") is not None:
             is_running = True
             tally.ready += 1
-    if status == "Completed" and is_running:
-        return "Running" if _is_true(pod, "Ready") else "NotReady"
+    if status == names.PodStatusReason.COMPLETED and is_running:
+        return "Running" if _is_true(pod, names.PodConditionType.READY) else "NotReady"
     return status
 
 
 def _ending(pod: Object, status: str) -> str:
     if not fields.text(pod, "metadata", "deletionTimestamp"):
         return status
-    if fields.text(pod, "status", "reason") == _NODE_LOST:
+    if fields.text(pod, "status", "reason") == names.PodStatusReason.NODE_LOST:
         return "Unknown"
     return status if fields.text(pod, "status", "phase") in _SETTLED else "Terminating"
 

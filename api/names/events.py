@@ -114,11 +114,21 @@ class PodReason:
     SCHEDULABLE: Final = "Schedulable"  # condition
     SCHEDULER_ERROR: Final = "SchedulerError"  # condition
     PREEMPTION_BY_SCHEDULER: Final = "PreemptionByScheduler"  # condition of a victim
+    SCHEDULING_GATED: Final = "SchedulingGated"  # condition, by the API server
+
+
+class PodStatusReason:
+    """Reasons that Kubernetes gives in the status of a pod and of its containers."""
+
+    COMPLETED: Final = "Completed"  # a container that ended well
+    NODE_LOST: Final = "NodeLost"
+    POD_INITIALIZING: Final = "PodInitializing"  # a container that waits for those before it
 
 
 class PodConditionType:
-    """Conditions of pods that the scheduler reads or writes."""
+    """Conditions of pods that we read or write."""
 
+    INITIALIZED: Final = "Initialized"
     POD_SCHEDULED: Final = "PodScheduled"
     READY: Final = "Ready"
     DISRUPTION_TARGET: Final = "DisruptionTarget"

@@ -26,7 +26,7 @@ JDB_MIN_AVAILABLE_ANNOTATION: Final = "volcano.sh/jdb-min-available"  # number o
 JDB_MAX_UNAVAILABLE_ANNOTATION: Final = "volcano.sh/jdb-max-unavailable"  # number or percentage that may be missing
 
 # On JobFlows.
-JOBS_WITH_TTL_ANNOTATION: Final = "volcano.sh/jobs-with-ttl"  # jobs that go by themselves, comma separated
+JOBS_WITH_TTL_ANNOTATION: Final = "volcano.sh/jobs-with-ttl"  # what goes by itself, and when: f-a,f-b,f-b@<seconds>
 
 # On jobs.
 JOB_TYPE_LABEL: Final = "volcano.sh/job-type"  # free text, shown by vcctl

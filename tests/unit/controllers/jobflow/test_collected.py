@@ -148,8 +148,49 @@ async def test_a_job_that_had_no_time_to_live_was_not_collected_though_its_templ
 
 
 @pytest.mark.parametrize(
+    ("noted", "is_collected"),
+    [
+        ("a@1777636740", True),
+        ("a@1777636805", True),  # clocks differ
+        ("a@1777637100", False),
+        ("a@soon", True),
+        ("b@1777637100", True),
+    ],
+)
+async def test_a_job_that_went_unseen_before_its_time_could_be_over_was_not_collected(
+    noted: str, is_collected: bool
+) -> None:
+    world = World(marked(a_flow("a", phase="Running", **recorded("a")), "a", noted), short("a"))
+    assert ("create jobs f-a" in await world.look()) is not is_collected
+    assert world.status["state"] == {"phase": "Succeed" if is_collected else "Running"}
+
+
+async def test_a_job_that_was_seen_to_be_collected_counts_from_then_on_though_another_end_was_noted() -> None:
+    flow = marked(a_flow("a", "b", phase="Running", **recorded("a")), "a", "a@1777637100")
+    world = World(flow, spent("b", "Running"), short("a"))
+    world.reconciler.collected.note(spent("a"))
+    assert await world.look() == ["patch jobflows f", "update jobflows f"]
+    (patch,) = world.fakes.log.find("patch", JOB_FLOWS)
+    assert patch.body["metadata"]["annotations"] == {RECORD: "f-a,f-b"}
+
+
+async def test_a_job_that_was_deleted_early_and_cannot_be_made_yet_is_not_taken_for_collected_later() -> None:
+    world = World(marked(a_flow("a", phase="Running", **recorded("a")), "a", "a@1777637100"))
+    assert await world.look() == ["patch jobflows f", "update jobflows f"]
+    (patch,) = world.fakes.log.find("patch", JOB_FLOWS)
+    assert patch.body["metadata"]["annotations"] == {RECORD: ""}
+
+
+@pytest.mark.parametrize(
     ("flow", "job", "written"),
     [
+        (a_flow("a"), spent("a", "Failed", 600, "2026-05-01T11:55:00Z"), "f-a,f-a@1777637100"),
+        (marked(a_flow("a"), "a", "a@1777637100"), spent("a", "Running", 600), "f-a"),
+        (
+            marked(a_flow("a", "b", **recorded("a")), "a", "a@1777636740"),
+            spent("b", "Running", 9),
+            "f-a,f-b",
+        ),
         (a_flow("a"), spent("a", "Running", 60), "f-a"),
         (marked(a_flow("a"), "b"), spent("a", "Running"), "f-a"),
         (marked(a_flow("a"), "a"), spent("a", "Running", None), ""),
