@@ -22,6 +22,8 @@ class Check(StrEnum):
     """Fields and objects that somebody else manages."""
     LEAVING = "leaving"
     """Objects of ours that are being deleted."""
+    RIGHTS = "rights"
+    """What the user may not write."""
     RIVAL = "rival"
     """Schedulers that would place the same pods."""
 

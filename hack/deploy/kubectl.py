@@ -23,10 +23,10 @@ Kind = tuple[str, str]
 """API version and kind."""
 MANAGER = f"--field-manager={names.DEPLOY_FIELD_MANAGER}"
 WORKLOADS = ("Deployment", "DaemonSet", "StatefulSet")
+NO_RIGHTS = "these are things for an administrator of the cluster: use another CONTEXT, or ask for the rights"
 _SHOWN = 5
 """Lines of a failure that are shown."""
 _FORBIDDEN = "Error from server (Forbidden)"
-_NO_RIGHTS = "these are things for an administrator of the cluster: use another CONTEXT, or ask for the rights"
 _DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -125,7 +125,7 @@ def _told(text: str) -> str:
     """What kubectl says, cut where it says the like of each object, and what the reader can do."""
     lines = text.splitlines()
     more = [f"... and {len(lines) - _SHOWN} lines more"] if len(lines) > _SHOWN + 1 else []
-    hint = [_NO_RIGHTS] if _FORBIDDEN in text else []
+    hint = [NO_RIGHTS] if _FORBIDDEN in text else []
     return "\n".join([*(lines[:_SHOWN] if more else lines), *more, *hint])
 
 

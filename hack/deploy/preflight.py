@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from api import names
 from cluster.versions import KUBERNETES
-from hack.deploy import definitions, order, ownership, rivals
+from hack.deploy import definitions, order, ownership, rights, rivals
 from hack.deploy.findings import Check, Finding
 from hack.deploy.kubectl import Kind, Kubectl, Object, kind_of
 
@@ -20,6 +20,7 @@ def look(kubectl: Kubectl, objects: Sequence[Object]) -> list[Finding]:
     return [
         *version(kubectl.run("version", "--output=json")),
         *kinds(objects, kubectl.served(map(kind_of, objects))),
+        *rights.missing(kubectl, objects),
         *leaving(live),
         *definitions.compare(objects, live),
         *ownership.helm_releases(live),

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from cluster import ControlPlane, NodePool, Options
 from cluster.binaries import Binaries
@@ -331,6 +332,25 @@ def test_a_dry_run_lets_the_server_judge_every_feature_and_stores_nothing(
         flags = (f"--env={environment}", f"--components={','.join(features)}")
         assert deploy("apply", *flags, "--dry-run") == 0, capsys.readouterr().err
     assert versions(kubectl, objects) == before
+
+
+def test_who_may_only_read_is_told_so_before_anything_is_applied(
+    plane: ControlPlane, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name, roles = "looks-only", "/apis/rbac.authorization.k8s.io/v1/clusterroles"
+    rule = {"apiGroups": ["*"], "resources": ["*"], "verbs": ["get", "list"]}
+    plane.api.create(roles, {"metadata": {"name": name}, "rules": [rule]})
+    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name}
+    binding = {"metadata": {"name": name}, "roleRef": role, "subjects": [{"kind": "User", "name": name}]}
+    plane.api.create(roles.replace("roles", "rolebindings"), binding)
+    document = yaml.safe_load(plane.kubeconfig.read_text())
+    document["users"][0]["user"]["as"] = name
+    (tmp_path / "config").write_text(yaml.safe_dump(document))
+    assert main(["apply", "--env=dev", f"--kubeconfig={tmp_path / 'config'}", "--take-over", "--accept=rival"]) == 1
+    told = capsys.readouterr().err.splitlines()
+    assert any(line.startswith("error: rights: the user of context") for line in told)
+    assert any("create or patch clusterrolebindings, clusterroles, customresourcedefinitions" in line for line in told)
+    assert told[-1] == "nothing was applied; ACCEPT=rights goes on in spite of it"
 
 
 @pytest.fixture

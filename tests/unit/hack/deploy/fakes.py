@@ -25,12 +25,14 @@ class Recorder:
         self.sent: list[list[str]] = []
         self.refusals: dict[str, str] = {}
         """What commands that begin with a word are refused with."""
+        self.answers: dict[str, str] = {}
+        """What commands that begin with a word print."""
 
     def run(self, *arguments: str, objects: Iterable[Object] | None = None) -> str:
         self.commands.append(arguments)
         if objects is not None:
             self.sent.append([found["kind"] for found in objects])
-        return ""
+        return self.answers.get(arguments[0], "")
 
     def attempt(self, *arguments: str, objects: Iterable[Object] | None = None) -> str:
         self.run(*arguments, objects=objects)
