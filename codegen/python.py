@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from codegen import apply, clients, defaults, listers, models, registry, structs, webhooks
-from codegen.document import types_of
 from codegen.project import Project
 from codegen.rendering import render
+from codegen.typereader import types_of
 
 
 def outputs(project: Project) -> dict[str, str]:

@@ -98,14 +98,14 @@ def run(options: argparse.Namespace) -> int:
     changes = Changes(root)
     try:
         options.create(changes, load(root), options)
+        with changes.written():
+            generated = generate(root).lines(*DONE) if changes.touches("api") else []
     except AlreadyThere as there:
         _say([f"{there}; nothing was written"])
         return DONE_CODE
     except ScaffoldError as error:
         sys.stderr.write(f"{error}; nothing was written\n")
         return REFUSED_CODE
-    with changes.written():
-        generated = generate(root).lines(*DONE) if changes.touches("api") else []
     code, lines = _second_stage(root)
     new = set(changes.created)
     _say(f"{'created' if path in new else 'edited'}: {path}" for path in changes.paths())

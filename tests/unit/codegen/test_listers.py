@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from codegen.document import types_of
 from codegen.listers import index_lines
 from codegen.problems import SourceError
 from codegen.source import load
+from codegen.typereader import types_of
 from tests.unit.codegen.projects import with_spec, write
 
 FIELDS = """

@@ -87,6 +87,24 @@ def test_a_mistake_is_one_line(
 
 
 @pytest.mark.parametrize(
+    ("settings", "place"),
+    [("[tool.ruff\n", "line 1, column 11"), ("[tool.ruff]\nlint.select = ['XYZ']\n", "rule selector `XYZ`")],
+)
+def test_settings_that_the_formatter_cannot_read_are_one_line(
+    root: Path, capsys: pytest.CaptureFixture[str], settings: str, place: str
+) -> None:
+    (root / "pyproject.toml").write_text(settings)
+    assert run(root, *PLUGIN) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("ruff: ")
+    assert said.endswith("; nothing was written\n")
+    assert said.count("\n") == 1
+    assert "pyproject.toml" in said
+    assert place in said
+    assert not (root / PATH).exists()
+
+
+@pytest.mark.parametrize(
     ("arguments", "created"),
     [
         (

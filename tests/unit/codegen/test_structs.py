@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from codegen.document import Property, types_of
+from codegen.document import Property
 from codegen.source import load
 from codegen.structs import containers, render
+from codegen.typereader import types_of
 from tests.unit.codegen.projects import with_spec, write
 
 
