@@ -20,7 +20,9 @@ from runtime.tls import KeyPair, Pem
 logger = logging.getLogger(__name__)
 
 
-_INTERACTIVE_MODES = ("", "Never", "IfAvailable", "Always")
+_INTERACTIVE_MODES = ("Never", "IfAvailable", "Always")
+_MODE_BY_DEFAULT = frozenset({f"client.authentication.k8s.io/{version}" for version in ("v1alpha1", "v1beta1")})
+"""Versions of exec sections in which no interactiveMode means IfAvailable; newer ones refuse it, as kubectl does."""
 
 
 class _Variable(msgspec.Struct, frozen=True):
@@ -141,15 +143,21 @@ def _exec(user: Entry[User], cluster: Entry[Cluster]) -> Credentials:
     for field, value in (("command", said.command), ("apiVersion", said.api_version)):
         if not value:
             raise user.error(f"exec: {field} is not set")
-    if said.interactive_mode not in _INTERACTIVE_MODES:
-        known = ", ".join(filter(None, _INTERACTIVE_MODES))
-        raise user.error(f"exec: invalid interactiveMode {said.interactive_mode!r}, there are: {known}")
+    _check_mode(user, said)
     for variable in said.env:
         if not variable.name or "=" in variable.name:
             raise user.error(f"exec.env: {variable.name!r} is no name of a variable")
     return ExecCredentials(
         user.value.exec, _cluster_info(cluster), folder=user.file.parent, origin=str(user.error("exec"))
     )
+
+
+def _check_mode(user: Entry[User], said: _Exec) -> None:
+    known = ", ".join(_INTERACTIVE_MODES)
+    if said.interactive_mode and said.interactive_mode not in _INTERACTIVE_MODES:
+        raise user.error(f"exec: invalid interactiveMode {said.interactive_mode!r}, there are: {known}")
+    if not said.interactive_mode and said.api_version not in _MODE_BY_DEFAULT:
+        raise user.error(f"exec: interactiveMode is not set, {said.api_version} asks for one of: {known}")
 
 
 def _cluster_info(cluster: Entry[Cluster]) -> dict[str, Any]:

@@ -360,7 +360,8 @@ async def test_tokens_authenticate_from_every_source(robot: Robot, kubeconfig: P
     credential = {"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": {"token": token}}
     (tmp_path / "credential.json").write_text(json.dumps(credential))
     script = ["-c", "print(open('credential.json').read())"]
-    plugin = {"command": sys.executable, "args": script, "apiVersion": credential["apiVersion"]}
+    version = str(credential["apiVersion"])
+    plugin = {"command": sys.executable, "args": script, "apiVersion": version, "interactiveMode": "Never"}
     for user in ({"token": token}, {"tokenFile": "token"}, {"exec": plugin}):
         assert await who(as_user(kubeconfig, tmp_path, user)) == robot.name
 

@@ -247,7 +247,7 @@ def test_a_token_file_wins_over_a_token_and_is_relative(world: World) -> None:
 
 
 def test_plugins_are_not_run_before_they_are_needed(world: World) -> None:
-    spec = {"command": "no-such-plugin", "apiVersion": "client.authentication.k8s.io/v1"}
+    spec = {"command": "no-such-plugin", "apiVersion": "client.authentication.k8s.io/v1", "interactiveMode": "Never"}
     assert isinstance(world.user(exec=spec).credentials, ExecCredentials)
     config = {"id-token": "t", "idp-issuer-url": "https://idp"}
     provider = {"name": "oidc", "config": config}
@@ -315,7 +315,9 @@ def test_an_alias_may_be_used_many_times(world: World) -> None:
     assert world.load(world.write("config", content)).server == "http://one:80"
 
 
-PLUGIN = {"command": "x", "apiVersion": "v1"}
+PLUGIN = {"command": "x", "apiVersion": "client.authentication.k8s.io/v1beta1"}
+V1 = "client.authentication.k8s.io/v1"
+MODES = ("Never", "IfAvailable", "Always")
 
 
 @pytest.mark.parametrize(
@@ -354,6 +356,11 @@ PLUGIN = {"command": "x", "apiVersion": "v1"}
             {"exec": {**PLUGIN, "interactiveMode": "Soon"}},
             "exec: invalid interactiveMode 'Soon', there are: Nev",
         ),
+        (
+            "user",
+            {"exec": {**PLUGIN, "apiVersion": V1}},
+            f"exec: interactiveMode is not set, {V1} asks for one of: Never",
+        ),
         ("user", {"exec": {**PLUGIN, "command": 5}}, "exec.command: Expected `str`, got `int`"),
         ("user", {"exec": {**PLUGIN, "apiVersion": 5}}, "exec.apiVersion: Expected `str`, got `int`"),
         (
@@ -372,6 +379,16 @@ def test_values_that_would_break_a_request_are_refused_while_loading(
     with pytest.raises(ConfigError, match=f'config: {section} "{name}": {message}') as caught:
         world.load(world.write("config", content))
     assert "sekret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [{}, {"interactiveMode": "IfAvailable"}, *({"apiVersion": V1, "interactiveMode": mode} for mode in MODES)],
+)
+def test_only_the_older_version_of_plugins_may_leave_the_interactive_mode_out(
+    world: World, said: dict[str, str]
+) -> None:
+    assert isinstance(world.user(exec={**PLUGIN, **said}).credentials, ExecCredentials)
 
 
 @pytest.mark.parametrize(
