@@ -97,11 +97,20 @@ class World:
         self.cluster.settle()
         return list(dict.fromkeys(jobs))
 
+    def ask(self, entries: Sequence[Entry]) -> list[str]:
+        """Take in what the question is about. Raises InputError, also for a job that would be left out."""
+        for entry in entries:
+            whose = checked(entry).spec.scheduler_name if entry.kind == "Job" else ""
+            if whose and whose not in self.scheduler_names:
+                raise entry.error("spec.schedulerName", f"{whose} is not simulated, see --scheduler-name")
+        return self.add(entries)
+
     def _job(self, entry: Entry, job: Job) -> list[str]:
         """A job's PodGroup and pods. Those that are there already stay, as far as the manifest is the job of then."""
-        if job.spec.scheduler_name not in self.scheduler_names:
-            raise entry.error("spec.schedulerName", f"{job.spec.scheduler_name} is not simulated, see --scheduler-name")
         if job.status.state.phase in FINISHED_PHASES:
+            return []
+        if job.spec.scheduler_name not in self.scheduler_names:
+            self._leave_out(entry, job.spec.scheduler_name)
             return []
         self._expect_class(entry, "spec.priorityClassName", job.spec.priority_class_name)
         former = self._group_of(job)
@@ -151,8 +160,7 @@ class World:
         is_ours = pod.spec.scheduler_name in self.scheduler_names
         if not is_ours and not pod.spec.node_name:
             self.foreign.on_add(pod, initial=True)
-            whose = pod.spec.scheduler_name or DEFAULT
-            self.warnings.append(f"{entry.file}: Pod {entry.key}: left out, its scheduler is {whose}")
+            self._leave_out(entry, pod.spec.scheduler_name or DEFAULT)
             return []
         if is_ours and not pod.metadata.annotations.get(names.GROUP_NAME_ANNOTATION):
             pod, group = own_group(pod)
@@ -161,6 +169,9 @@ class World:
         self.put_pod(pod)
         name = pod.metadata.annotations.get(names.GROUP_NAME_ANNOTATION, "")
         return [f"{pod.metadata.namespace}/{name}"] if is_ours and name else []
+
+    def _leave_out(self, entry: Entry, scheduler: str) -> None:
+        self.warnings.append(f"{entry.file}: {entry.kind} {entry.key}: left out, its scheduler is {scheduler}")
 
     def _expect_class(self, entry: Entry, place: str, name: str) -> None:
         if name and name not in self.classes.values:

@@ -153,7 +153,7 @@ def _run(question: Question, stopwatch: Callable[[], float], *, changed: bool) -
     world.add(question.entries)
     asked: list[str] = []
     if changed:
-        asked = world.add(question.asked)
+        asked = world.ask(question.asked)
         for change in flags.queue:
             change_queue(world, change)
         for name in flags.without_node:

@@ -430,6 +430,29 @@ def test_pods_of_other_schedulers_are_left_out_unless_they_hold_room(made: Files
     assert "the best node n1 has 1 free" in made.out
 
 
+def test_jobs_of_other_schedulers_are_left_out(made: Files) -> None:
+    other = job("other", schedulerName="else")
+    path = made.file("a.yaml", node("n1"), other, job("j"))
+    code, report = made.report(path)
+    assert (code, report["inQuestion"], len(binds(report))) == (0, [report["jobs"][0]["job"]], 1)
+    assert report["warnings"] == [f"{path}: Job ns/other: left out, its scheduler is else"]
+    code, report = made.report(path, "--scheduler-name=else")
+    assert report["warnings"] == [f"{path}: Job ns/j: left out, its scheduler is volcano"]
+    assert [told["job"].partition("-")[0] for told in report["jobs"]] == ["ns/other"]
+
+
+def test_a_finished_job_of_another_scheduler_is_passed_over_like_any_other(made: Files) -> None:
+    done = job("done", schedulerName="else") | {"status": {"state": {"phase": "Completed"}}}
+    code, report = made.report(made.file("a.yaml", node("n1"), done, job("j")))
+    assert (code, report["warnings"]) == (0, [])
+
+
+def test_a_question_about_a_job_of_another_scheduler_is_refused(made: Files) -> None:
+    asked = made.file("asked.yaml", job("other", schedulerName="else"))
+    assert made.run(made.file("a.yaml", node("n1"), job("j")), "--job", asked) == 2
+    assert made.err == f"{asked}: Job ns/other: spec.schedulerName: else is not simulated, see --scheduler-name\n"
+
+
 def broken(obj: dict[str, Any], *path: Any, value: Any) -> dict[str, Any]:
     changed = copy.deepcopy(obj)
     place: Any = changed
@@ -454,7 +477,6 @@ JOB_TASK = ("spec", "tasks", 0)
         ([broken(job("j"), "spec", "tasks", value=[])], "Job ns/j: spec.tasks: there is none"),
         ([broken(job("j"), *JOB_TASK, "replicas", value="3")], 'Job ns/j: spec.tasks[0].replicas: Invalid value: "3": '),
         ([broken(job("j"), *JOB_TASK, "template", value={})], "Job ns/j: spec.tasks[0].template.spec.containers: there is none"),
-        ([job("j", schedulerName="else")], "Job ns/j: spec.schedulerName: else is not simulated"),
         ([broken(node("n1"), "metadata", value={})], "Node: metadata.name: it is missing"),
         (["text"], "document 1: an object is needed, not a str"),
         ([node("n1"), {"kind": "Node"}], "document 2: apiVersion: it is missing"),
