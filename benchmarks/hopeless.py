@@ -4,10 +4,11 @@ Jobs that wait, beside many nodes: what they cost a cycle in which one node chan
     python -m benchmarks.hopeless [--nodes 10000] [--jobs 1000] [--pods 4] [--kinds 20]
 
 The chart's default configuration. One label of one node changes before each cycle; CPU time of the process counts. The
-jobs wait for one of four reasons:
+jobs wait for one of five reasons:
 
     too large   each pod asks for more than any node has
     full        all cpu is taken by pods of their queue
+    some room   one node is free, which takes one to three pods of each gang of four
     capability  their queue holds all that it may
     outside     they name `minResources` that the queue has no room for, and are not let in
 """
@@ -51,14 +52,16 @@ class Reason:
     name: str
     cpu: float
     """Millicores of the smallest kind of pod."""
-    is_full: bool = False
+    free: int | None = None
+    """Nodes that nobody holds, where others are full; None where all are free."""
     capability: Mapping[str, str] | None = None
     minimum: Mapping[str, str] | None = None
 
 
 REASONS = (
     Reason("too large", 2 * _NODE_CPU),
-    Reason("full", 1000.0, is_full=True),
+    Reason("full", 1000.0, free=0),
+    Reason("some room", 9000.0, free=1),
     Reason("capability", 1000.0, capability={"cpu": str(_HELD)}),
     Reason("outside", 1000.0, capability={"cpu": str(_HELD)}, minimum={"cpu": "8", "memory": "4Gi"}),
 )
@@ -94,7 +97,9 @@ def _raw(amounts: Mapping[str, str] | None) -> dict[str, int | float | str] | No
 
 def _fill(cluster: Cluster, reason: Reason, nodes: int) -> None:
     """Let a job of the queue run that takes all cpu of the nodes, or what the queue may have."""
-    count, cpu = (nodes, _NODE_CPU) if reason.is_full else (_HELD if reason.capability else 0, 1000.0)
+    count, cpu = (
+        (_HELD if reason.capability else 0, 1000.0) if reason.free is None else (nodes - reason.free, _NODE_CPU)
+    )
     if not count:
         return
     job = cluster.job("ns/running")

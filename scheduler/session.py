@@ -58,6 +58,10 @@ class _Sleepers(msgspec.Struct):
     visited: set[str] = msgspec.field(default_factory=set)
     stirred: set[str] = msgspec.field(default_factory=set)
     """Of whose pods another action found out something."""
+    tried: set[str] = msgspec.field(default_factory=set)
+    """Those for whose pods another action discarded a plan."""
+    looked_through: int = 0
+    """Of how many discarded tasks, the first ones, it is known whose plan it was."""
 
 
 class Session(Registration, Questions):
@@ -175,8 +179,13 @@ class Session(Registration, Questions):
         decided.update(decision.task.job for decision in self.decisions[known:])
         self._decided = len(self.decisions), decided
         held = {operation_job(operation) for operation in self.kept}
-        tried = {task.job for task in self.discarded} & self._sleepers.asleep
-        return {*decided, *held, *tried, *self._sleepers.stirred}
+        sleepers = self._sleepers
+        tried = sleepers.tried | self.newly_tried()
+        return {*decided, *held, *(tried & sleepers.asleep), *sleepers.stirred}
+
+    def newly_tried(self) -> set[str]:
+        """The jobs for whose pods an action discarded a plan since the last visits of waiting jobs."""
+        return {task.job for task in self.discarded[self._sleepers.looked_through :]}
 
     def turns(self, stage: str) -> Turns:
         """Whose turn it is in a stage of this cycle. An action that deals with jobs one by one says so to it."""
@@ -204,9 +213,16 @@ class Session(Registration, Questions):
         for job_id in fresh if round_.lacks_time else ():
             round_.told[job_id] = self.fit_errors.get(job_id, {}), self.job_messages.get(job_id, "")
 
-    def pass_over(self, visited: Iterable[str]) -> None:
-        """Take note of which jobs were visited and which sleep, and of what these were told."""
-        self._sleepers.visited.update(visited)
+    def pass_over(self, visited: Iterable[str], began: int) -> None:
+        """
+        Take note of which jobs were visited and which sleep, and of what these were told.
+
+        `began`: how many tasks plans had discarded before the visits.
+        """
+        sleepers = self._sleepers
+        sleepers.visited.update(visited)
+        sleepers.tried.update(task.job for task in self.discarded[sleepers.looked_through : began])
+        sleepers.looked_through = len(self.discarded)
         self._sleepers.asleep = frozenset(self.memory.dormancy)
         for job_id, errors in self.memory.dormancy.errors():
             self.fit_errors.setdefault(job_id, errors)

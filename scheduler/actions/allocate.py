@@ -52,8 +52,9 @@ class Allocation:
     def run(self) -> None:
         """Serve all jobs but those that sleep, and those that had their turn in an earlier cycle of a round."""
         session, dormancy = self.session, self.session.memory.dormancy
+        began, decided = len(session.discarded), len(session.decisions)
         taken_up = self._take_up()
-        dormancy.wake((*taken_up, *session.phases))
+        dormancy.wake((*taken_up, *session.phases, *session.newly_tried()))
         dormancy.begin(session)
         self._serve(
             self._jobs_by_queue(
@@ -62,8 +63,9 @@ class Allocation:
                 if job.id not in dormancy and (self.turns.may(job) or job.id in taken_up)
             )
         )
-        dormancy.settle(session, self.visited.values())
-        session.pass_over(self.visited)
+        is_quiet = len(session.decisions) == decided and not session.kept
+        dormancy.settle(session, self.visited.values(), began, is_quiet=is_quiet)
+        session.pass_over(self.visited, began)
 
     def _serve(self, jobs: dict[str, JobQueue]) -> None:
         """Serve queues by rank; within one, jobs by rank."""
@@ -167,8 +169,9 @@ class Allocation:
         session, goes_on = self.session, False
         decided = len(session.decisions)
         try:
-            with session.nominations.lifted(job.id):
-                goes_on = self._visit(queue, job)
+            if not session.memory.dormancy.doze_off(session, job):
+                with session.nominations.lifted(job.id):
+                    goes_on = self._visit(queue, job)
         finally:
             if not goes_on or len(session.decisions) > decided:
                 self.turns.take(job.id)

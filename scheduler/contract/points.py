@@ -62,6 +62,7 @@ class Point(Enum):
     ALLOCATABLE_ROOM = "allocatable_room", "enabledAllocatable"
     ALLOCATABLE_STRETCH = "allocatable_stretch", "enabledAllocatable"
     ALLOCATABLE_REASON = "allocatable_reason", "enabledAllocatable"
+    ALLOCATABLE_REASON_AFTER = "allocatable_reason_after", "enabledAllocatable"
     PREEMPTABLE = "preemptable", "enablePreemptable"
     PREEMPTABLE_JOBS = "preemptable_jobs", "enablePreemptable"
     RECLAIMABLE = "reclaimable", "enableReclaimable"

@@ -137,6 +137,22 @@ class Questions:
                 most = max(1, min(most, room(queue, task, most)))
         return most
 
+    def queue_end(self, queue: Queue, task: Task, most: int) -> tuple[int, str] | None:
+        """
+        How many of `most` tasks like this one the queue would take at most, and what it would say to the next one.
+
+        The text is empty when it takes all; None when a plugin doesn't say so much ahead. Only for a task that it takes.
+        """
+        least, text = most, ""
+        rooms, reasons = self.points.all(Point.ALLOCATABLE_ROOM), self.points.all(Point.ALLOCATABLE_REASON_AFTER)
+        for room, reason in zip(rooms, reasons, strict=True):
+            number = max(0, min(most, room(queue, task, most)))
+            if number < least:
+                least, text = number, reason(queue, task, number)
+                if not text:
+                    return None
+        return least, text
+
     def queue_stretch(self, queue: Queue, requests: Floats) -> int:
         """How many of these requests, `(n, dims)` in their order, the queue takes in turns of their own; 0 when unknown."""
         most = len(requests)

@@ -149,18 +149,22 @@ class Registration(EvictionRegistration, DomainRegistration):
         room: Room | None = None,
         stretch: Stretch | None = None,
         reason: Callable[[Queue, Task], str] | None = None,
+        reason_after: Callable[[Queue, Task, int], str] | None = None,
     ) -> None:
         """
         Whether a queue may take a task.
 
         `room(queue, task, most)` says how many of `most` tasks like this one it may take in a row; without it the queue
         is asked before each. `stretch` is explained at `add_overused`. `reason(queue, task)` tells the user why it may not.
+        `reason_after(queue, task, count)` is what it would be once the queue took `count` tasks like this one: gangs that
+        get no further for this reason need not be tried in each cycle.
         """
         self._add(Point.ALLOCATABLE, plugin, function, False)
         self._add(Point.ALLOCATABLE_ROOM, plugin, room or _one_at_a_time, 1)
         self._add(Point.ALLOCATABLE_STRETCH, plugin, stretch or _none_ahead, 0)
         told = reason or (lambda queue, _: f"{plugin}: queue {queue.name} has no room for the task")
         self._add(Point.ALLOCATABLE_REASON, plugin, told, f"plugin {plugin} failed in telling why")
+        self._add(Point.ALLOCATABLE_REASON_AFTER, plugin, reason_after or _unknown, "")
 
     # Nodes.
 
@@ -228,6 +232,12 @@ def _one_at_a_time(queue: Queue, task: Task, most: int) -> int:
     """The room of a function that doesn't say how far its answer holds."""
     del queue, task, most
     return 1
+
+
+def _unknown(queue: Queue, task: Task, count: int) -> str:
+    """The reason of a function that says nothing of what would be."""
+    del queue, task, count
+    return ""
 
 
 def _none_ahead(queue: Queue, requests: Floats) -> int:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from scheduler.contract.view import View
 from scheduler.explain.nodes import MILLISECONDS
 from scheduler.explain.report import Awake, Times, Took
-from scheduler.placing.dormant import keepers
+from scheduler.placing.sleeping import keepers
 
 if TYPE_CHECKING:
     from scheduler.explain.nodes import Survey

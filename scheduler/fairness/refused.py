@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from scheduler.placing.dormant import restless
+from scheduler.placing.sleeping import restless
 from scheduler.placing.waiting import Waiting
 from scheduler.reporting.messages import gist
 

@@ -10,8 +10,9 @@ import numpy as np
 
 from scheduler.contract.effects import Filter, Verdicts
 from scheduler.contract.view import View
+from scheduler.placing.template import ALLOCATE
 from scheduler.reporting.messages import gist
-from scheduler.state.dimensions import MIN_RESOURCE, Mask, Rows
+from scheduler.state.dimensions import MIN_RESOURCE, Floats, Mask, Rows
 
 if TYPE_CHECKING:
     from scheduler.placing.template import Template
@@ -47,6 +48,11 @@ class FitErrors(msgspec.Struct, frozen=True):
 def everywhere(reason: str, nodes: int) -> FitErrors:
     """The same reason on every node: what held for the task alone."""
     return FitErrors({reason: nodes}, nodes) if nodes else FitErrors(base=reason)
+
+
+def passed_over(task: Task) -> FitErrors:
+    """What a task is told that isn't tried, since another one of its role found no node."""
+    return FitErrors(base=f"Task {task.name} with role spec {task.role} has already predicated failed, skip")
 
 
 def examine(
@@ -86,35 +92,48 @@ _ROOM = -1
 
 
 def sayings(
-    template: Template, task: Task, rows: Rows, loose: tuple[Filter, ...] = (), *, is_now: bool = False
+    template: Template,
+    task: Task,
+    rows: Rows,
+    loose: tuple[Filter, ...] = (),
+    *,
+    is_now: bool = False,
+    taken: Floats | None = None,
 ) -> Iterator[Saying]:
-    """What nodes say against a task, filter by filter; the `upfront` ones are not asked. See `examine`."""
-    cluster = template.cluster
+    """
+    What nodes say against a task, filter by filter; the `upfront` ones are not asked. See `examine`.
+
+    `taken` `(len(rows),)`: how many more tasks of the template each node is to hold, where all filters can be asked ahead.
+    """
+
+    def seen(places: Rows) -> View:
+        ahead = None if taken is None else (template.request, ALLOCATE, taken[places])
+        return View(template.cluster, rows[places], ahead)
+
     asked = np.ones(len(rows), dtype=np.bool_)
     for source, function in enumerate(template.filters):
         if function.foremost:
             places = np.flatnonzero(asked)
-            for number, hit in _refused(function.evaluate(task, View(cluster, rows[places])), places):
+            for number, hit in _refused(function.evaluate(task, seen(places)), places):
                 asked[hit] = False
                 yield Saying((source, number), function.refusals[number - 1].reason, hit)
-    yield from _insufficient(template, rows, asked, is_now=is_now)
+    places = np.flatnonzero(asked)
+    yield from _insufficient(template, seen(places), places, asked, is_now=is_now)
     for source, function in enumerate((*template.filters, *loose)):
         if function.foremost and source < len(template.filters):
             continue
         places = np.flatnonzero(asked)
         if not len(places):
             return
-        for number, hit in _refused(function.evaluate(task, View(cluster, rows[places])), places):
+        for number, hit in _refused(function.evaluate(task, seen(places)), places):
             refusal = function.refusals[number - 1]
             if refusal.code.aborts:
                 asked[hit] = False
             yield Saying((source, number), refusal.reason, hit)
 
 
-def _insufficient(template: Template, rows: Rows, asked: Mask, *, is_now: bool) -> Iterator[Saying]:
-    """Of the first resource that each node lacks; those are asked no further."""
-    left = np.flatnonzero(asked)
-    view = View(template.cluster, rows[left])
+def _insufficient(template: Template, view: View, left: Rows, asked: Mask, *, is_now: bool) -> Iterator[Saying]:
+    """Of the first resource that each node of a view lacks, at the places `left`; those are asked no further."""
     dimensions = template.cluster.dimensions
     short = np.zeros(len(view), dtype=np.bool_)
     free = view.idle if is_now else view.future_idle

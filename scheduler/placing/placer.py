@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from scheduler.placing.fiterrors import FitErrors, everywhere, examine
+from scheduler.placing.fiterrors import FitErrors, everywhere, examine, passed_over
 from scheduler.placing.placement import NONE, choose
 from scheduler.state.subjob import policies_of
 from scheduler.topology.closeness import Closeness
@@ -127,8 +127,7 @@ class _Turn:
         if not session.allocatable(self.queue, task):
             return _Refusal(FitErrors(base=session.queue_message(self.queue, task)), is_failure=False)
         if task.role and task.role in self.placer.failed_roles.get(self.sheet.uid, ()):
-            text = f"Task {task.name} with role spec {task.role} has already predicated failed, skip"
-            return _Refusal(FitErrors(base=text), is_failure=False)
+            return _Refusal(passed_over(task), is_failure=False)
         reason = session.pre_predicate(task)
         if reason is not None:
             number = len(session.nodes) if self.domain is None else len(self.domain.rows)

@@ -16,6 +16,9 @@ from scheduler.contract.effects import Effect
 from scheduler.placing.fiterrors import FitErrors, sayings
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from scheduler.placing.fiterrors import Saying
     from scheduler.placing.template import Template
     from scheduler.state.dimensions import Rows
 
@@ -76,11 +79,20 @@ class Verdicts:
         self._changed, self._moved = touched.changed.position, touched.moved.position
         if changed is None or moved is None:
             number = len(self._template.cluster.nodes)
-            self._marks, self._free, self._errors = np.zeros(number, dtype=np.int64), number, None
-            self._counts = [0] * len(self._reasons)
+            self._begin(number)
             self._ask(np.arange(number, dtype=np.intp))
         elif len(changed) or len(moved):
             self._ask(np.union1d(changed, moved) if len(changed) and len(moved) else changed if len(changed) else moved)
+
+    def _begin(self, nodes: int) -> None:
+        """Nothing is known of the nodes, of which there are so many."""
+        self._marks, self._free = np.zeros(nodes, dtype=np.int64), nodes
+        self._counts = [0] * len(self._reasons)
+        self._reconsider()
+
+    def _reconsider(self) -> None:
+        """Nodes say something else."""
+        self._errors = None
 
     def _ask(self, rows: Rows) -> None:
         before, after = self._marks[rows], self._marks_of(rows)
@@ -91,11 +103,15 @@ class Verdicts:
         for bit in range(len(self._reasons)):
             mask = 1 << bit
             self._counts[bit] += int(np.count_nonzero(after & mask)) - int(np.count_nonzero(before & mask))
-        self._errors = None
+        self._reconsider()
+
+    def _asked(self, rows: Rows) -> Iterable[Saying]:
+        """What these nodes say."""
+        return sayings(self._template, self._template.task, rows)
 
     def _marks_of(self, rows: Rows) -> Marks:
         marks: Marks = np.zeros(len(rows), dtype=np.int64)
-        for saying in sayings(self._template, self._template.task, rows):
+        for saying in self._asked(rows):
             bit = self._bits.get(saying.source)
             if bit is None:
                 bit = self._bits[saying.source] = len(self._reasons)

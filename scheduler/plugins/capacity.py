@@ -75,7 +75,9 @@ class Capacity(Plugin):
             session.add_victim_queue_order(self.name, self._compare_victims)
         else:
             session.add_queue_order(self.name, key=self._rank)
-        session.add_allocatable(self.name, self._may_take, room=self._room, reason=self._refusal)
+        session.add_allocatable(
+            self.name, self._may_take, room=self._room, reason=self._refusal, reason_after=self._refusal
+        )
         session.add_simulate_allocatable(self.name, self._would_take)
         session.add_preemptive(self.name, self._may_take_back)
         session.add_job_enqueueable(self.name, self._vote)
@@ -157,11 +159,12 @@ class Capacity(Plugin):
         """What a queue holds or has promised to other pods."""
         return self.quotas.claimed(queue) + self.promises.beside(queue, task)
 
-    def _full(self, quota: Quota, task: Task) -> Quota | None:
-        """The first queue on the way to the root that has no room for a task."""
+    def _full(self, quota: Quota, task: Task, taken: int = 0) -> Quota | None:
+        """The first queue on the way to the root that has no room for a task, once it has taken so many like it."""
         request = self._request(task)
         for above in self.quotas.above(quota):
-            if shares.lacking(self._taken(above.name, task) + request, above.real_capability, request).any():
+            after = self._taken(above.name, task) + (taken + 1) * request
+            if shares.lacking(after, above.real_capability, request).any():
                 return above
         return None
 
@@ -188,14 +191,14 @@ class Capacity(Plugin):
             most = shares.room(self._taken(above.name, task), above.real_capability, request, most)
         return most
 
-    def _refusal(self, queue: Queue, task: Task) -> str:
+    def _refusal(self, queue: Queue, task: Task, taken: int = 0) -> str:
         reason = self._misfit(queue)
         quota = self.quotas.get(queue)
         if reason or quota is None:
             return f"{self.name}: {reason}"
         request = self._request(task)
-        full = self._full(quota, task) or quota
-        used = self._taken(full.name, task)
+        full = self._full(quota, task, taken) or quota
+        used = self._taken(full.name, task) + taken * request
         lack = shares.shortage(self._session.cluster.dimensions, request, used, full.real_capability)
         return f"{self.name}: queue {full.name} is at its capability: {lack}"
 

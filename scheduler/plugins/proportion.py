@@ -67,7 +67,14 @@ class Proportion(Plugin):
         session.add_overused(
             self.name, self._is_overused, room=self._until_overused, stretch=self._stretch_until_overused
         )
-        session.add_allocatable(self.name, self._may_take, room=self._room, stretch=self._stretch, reason=self._refusal)
+        session.add_allocatable(
+            self.name,
+            self._may_take,
+            room=self._room,
+            stretch=self._stretch,
+            reason=self._refusal,
+            reason_after=self._explain,
+        )
         session.add_preemptive(self.name, self._may_take_back)
         session.add_simulate_allocatable(self.name, self._would_take)
         session.add_reclaimable(self.name, self._victims)
@@ -176,18 +183,20 @@ class Proportion(Plugin):
         # A full queue refuses thousands of like tasks in a row: accounts are never changed in place, so one text serves.
         account, request, text = self._told
         if account is not queue.account or request is not task.request:
-            text = self._explain(queue, task)
+            text = self._explain(queue, task, 0)
             self._told = queue.account, task.request, text
         return text
 
-    def _explain(self, queue: Queue, task: Task) -> str:
+    def _explain(self, queue: Queue, task: Task, taken: int) -> str:
+        """Why a queue refuses a task, once it has taken so many like it."""
         record = self.records.get(queue.name)
         if record is None:
             return f"{self.name}: queue {queue.name} is not known yet"
         if not queue.limits.is_open:
             return f"{self.name}: queue {queue.name} is not open"
-        dimensions = self._session.cluster.dimensions
-        lack = shares.shortage(dimensions, self._request(task), queue.claimed, record.deserved)
+        request = self._request(task)
+        dimensions, used = self._session.cluster.dimensions, queue.claimed + taken * request
+        lack = shares.shortage(dimensions, request, used, record.deserved)
         return f"{self.name}: queue {queue.name} has used up its deserved part: {lack}"
 
     # Admission.

@@ -138,23 +138,146 @@ def test_numbers_are_told_anew_when_the_clock_was_set_back() -> None:
     assert sleepers(world, memory, now=900.0) == []
 
 
-def test_a_gang_for_which_there_is_some_room_stays_awake() -> None:
-    world = World()
-    world.node("n", cpu=LARGE)
-    world.gang("g", [("w", 2, shape(cpu=LARGE))])
-    memory = memory_of(world.cluster)
-    run(world, memory)
-    assert sleepers(world, memory) == []
-    assert list(memory.dormancy) == []
+# Gangs for which there is some room.
 
 
-def test_a_job_sleeps_only_if_there_is_no_room_for_any_of_its_roles() -> None:
+def short(*, pods: int = 3, minimum: int | None = None) -> World:
+    """Two nodes with room for one pod each of the gang `ns/g`, which needs three."""
     world = World()
-    world.node("n", cpu=LARGE - 1.0)
-    world.gang("g", [("w", 1, shape(cpu=LARGE)), ("x", 1, shape(cpu=100.0))])
+    for name in ("n", "n2"):
+        world.node(name, cpu=LARGE + 1.0)
+    world.gang("g", [("w", pods, shape(cpu=LARGE))], minimum=minimum)
+    return world
+
+
+def test_a_gang_sleeps_as_long_as_there_is_not_room_for_as_many_as_it_needs() -> None:
+    world = short()
+    memory = memory_of(world.cluster)
+    told = messages(run(world, memory))
+    assert told == [
+        "Pod ns/g-w-0 can possibly be assigned to n, once minAvailable is satisfied",
+        "Pod ns/g-w-1 can possibly be assigned to n2, once minAvailable is satisfied",
+        "0/2 nodes are unavailable: 2 Insufficient cpu.",
+    ]
+    assert sleepers(world, memory) == ["ns/g"]
+    world.node("small", cpu=LARGE - 1.0)
+    assert sleepers(world, memory) == ["ns/g"]
+    world.node("third", cpu=LARGE)
+    assert len(binds(run(world, memory))) == 3
+
+
+def test_how_far_it_would_come_is_told_anew_after_30_seconds() -> None:
+    world = short()
+    memory = asleep(world)
+    world.cluster.remove_node("n2")
+    assert sleepers(world, memory, now=1000.0 + PATIENCE - 1.0) == ["ns/g"]
+    assert memory.dormancy.is_due(1000.0 + PATIENCE)
+    told = messages(run(world, memory, now=1000.0 + PATIENCE))
+    assert [text.partition(" can ")[1] for text in told] == [" can ", "", ""]
+    assert sleepers(world, memory, now=1001.0 + PATIENCE) == ["ns/g"]
+    assert not memory.dormancy.is_due(1e9)
+
+
+def test_another_reason_is_told_at_once() -> None:
+    world = short()
+    memory = asleep(world)
+    world.node("n", cpu=LARGE + 1.0, cordoned=True)
+    result = run(world, memory, now=1001.0)
+    assert result.outcome.asleep == frozenset()
+    assert "1 node(s) were unschedulable" in messages(result)[1]
+
+
+@pytest.mark.parametrize(("roles", "minimum", "is_asleep"), [
+    pytest.param([("w", 3, 1), ("x", 3, 1)], 6, True, id="two roles that both have too little"),
+    pytest.param([("w", 3, 1), ("x", 4, 0.01)], 4, False, id="the other role is enough"),
+    pytest.param([("w", 3, 1), ("x", 4, 0.01)], 7, True, id="the other role is not"),
+    pytest.param([("w", 3, 2), ("x", 1, 0.01)], 2, True, id="one role has no room at all"),
+    pytest.param([("w", 3, 1)], 1, False, id="more than its minimum is asked for"),
+])  # fmt: skip
+def test_it_sleeps_if_the_room_of_all_roles_together_is_too_little(
+    roles: list[tuple[str, int, float]], minimum: int, *, is_asleep: bool
+) -> None:
+    world = short()
+    world.gang("h", [(role, count, shape(cpu=share * LARGE)) for role, count, share in roles], minimum=minimum)
     memory = memory_of(world.cluster)
     run(world, memory)
+    assert ("ns/h" in sleepers(world, memory)) is is_asleep
+
+
+@pytest.mark.parametrize("divider", ["proportion", "capacity"])
+def test_it_sleeps_where_its_queue_ends_the_plan_until_that_takes_more(divider: str) -> None:
+    world = short()
+    world.node("n", cpu=4 * LARGE)
+    world.queue("default", capability={"cpu": "5"})
+    memory = memory_of(world.cluster, SHARING.replace("proportion", divider))
+    reason = "(asked 2000.00, taken 4000.00 of 5000.00)"
+    assert reason in messages(run(world, memory))[2]
+    assert sleepers(world, memory) == ["ns/g"]
+    world.queue("default", capability={"cpu": "5500m"})
+    assert sleepers(world, memory) == ["ns/g"]
+    result = run(world, memory, now=1000.0 + PATIENCE)
+    assert "(asked 2000.00, taken 4000.00 of 5500.00)" in messages(result)[2]
+    world.queue("default", capability={"cpu": "6"})
+    assert len(binds(run(world, memory, now=1001.0 + PATIENCE))) == 3
+
+
+def test_that_the_queue_ends_the_plan_instead_of_the_nodes_is_told_at_once() -> None:
+    world = short()
+    world.node("none", cpu=3 * LARGE, cordoned=True)
+    memory = asleep(world, SHARING)
+    world.queue("default", capability={"cpu": "3"})
+    result = run(world, memory)
+    assert result.outcome.asleep == frozenset()
+    assert "proportion: queue default" in messages(result)[1]
+
+
+class Sparing(Plugin):
+    """Lets a queue have one pod after the other, but doesn't say how many."""
+
+    name = "sparing"
+    lets_jobs_sleep = True
+
+    def on_session_open(self, session: Session) -> None:
+        session.add_allocatable(self.name, lambda queue, task: not task.name.endswith("-2"))
+
+
+def test_it_stays_awake_where_a_plugin_does_not_say_how_many_the_queue_takes() -> None:
+    world = short()
+    world.node("n", cpu=4 * LARGE)
+    memory = memory_of(
+        world.cluster, FIVE_PLUGINS.replace("  - name: binpack", "  - name: sparing"), plugins={"sparing": Sparing}
+    )
+    run(world, memory)
     assert sleepers(world, memory) == []
+
+
+def test_those_for_whom_too_little_is_left_are_not_visited() -> None:
+    world = short()
+    for number in range(3):
+        world.gang(f"h{number}", [("w", 3, shape(cpu=LARGE))])
+    memory = memory_of(world.cluster)
+    run(world, memory)
+    assert len(sleepers(world, memory)) == 4
+    world.node("third", cpu=2 * LARGE)
+    result = run(world, memory, now=1001.0)
+    assert {name.rpartition("-w-")[0] for name, _ in binds(result)} == {"g"}
+    assert result.outcome.asleep == {"ns/h0", "ns/h1", "ns/h2"}
+    assert [told.job.id for told in result.outcome.jobs] == ["ns/g"]
+
+
+def test_what_an_evicting_action_tries_for_it_is_told() -> None:
+    world = short()
+    memory = asleep(world)
+
+    def trying(session: Session) -> None:
+        task = world.cluster.tasks["uid-g-w-0"]
+        statement = session.statement()
+        statement.place([task], [session.nodes[0]], Status.PIPELINED)
+        statement.discard()
+
+    result = run(world, memory, actions={"backfill": trying})
+    assert result.outcome.asleep == frozenset()
+    assert "resource is released" in messages(result)[0]
 
 
 def _nominated(world: World, memory: Memory) -> None:
@@ -304,8 +427,8 @@ def avoiding(app: str) -> Affinity:
 
 
 def test_only_so_many_templates_are_followed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scheduler.placing.dormant._MIN_FOLLOWED", 1)
-    monkeypatch.setattr("scheduler.placing.dormant._FOLLOWED_CELLS", 1)
+    monkeypatch.setattr("scheduler.placing.followed._MIN_FOLLOWED", 1)
+    monkeypatch.setattr("scheduler.placing.followed._FOLLOWED_CELLS", 1)
     world = waiting()
     world.gang("h", [("w", 1, shape(cpu=2 * LARGE))])
     memory = memory_of(world.cluster)
