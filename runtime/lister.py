@@ -54,6 +54,9 @@ class Index(Generic[T]):
         bucket = self._buckets.get(value)
         return bucket.values() if bucket else ()
 
+    def count(self, value: str) -> int:
+        return len(self._buckets.get(value, ()))
+
     def values(self) -> list[str]:
         return list(self._buckets)
 
@@ -81,6 +84,10 @@ class Lister(Generic[T]):
     def by_index(self, name: str, value: str) -> list[T]:
         """The objects that an index holds under a value. Raises KeyError for an index that nobody declared."""
         return list(self._index(name).get(value))
+
+    def count(self, name: str, value: str) -> int:
+        """How many objects that are, at no cost. Raises KeyError for an index that nobody declared."""
+        return self._index(name).count(value)
 
     def index_values(self, name: str) -> list[str]:
         """The values that an index has objects for. Raises KeyError for an index that nobody declared."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any, Final
 
 from controllers.blueprint import Blueprint, Context
+from controllers.queue.population import Population
 from controllers.queue.reconcile import QueueReconciler
 from controllers.queue.requests import OnCommand, OnPodGroup, OnQueue, Request, Work
 from generated.bus.v1alpha1 import COMMANDS
-from generated.listers.scheduling_v1beta1 import PodGroupLister, QueueLister
+from generated.listers.scheduling_v1beta1 import QueueLister
 from generated.scheduling.v1beta1 import POD_GROUPS, QUEUES
 from runtime.controller import Controller
 from runtime.informer import Informer
@@ -28,14 +29,14 @@ RULES: Final = (
 def build(context: Context) -> Controller[Work]:
     """The controller on the process's informers."""
     queues = context.informers.of(QUEUES, indexers=QueueLister.INDEXERS)
-    groups = context.informers.of(POD_GROUPS, indexers=PodGroupLister.INDEXERS)
+    groups = context.informers.of(POD_GROUPS, indexers=Population.INDEXERS)
     needed: list[Informer[Any]] = [queues, groups]
 
     def ask(request: Request) -> None:
         controller.queue.add(request)
 
     lister = QueueLister(queues.lister)
-    reconciler = QueueReconciler(context.clients, lister, PodGroupLister(groups.lister), context.events, ask)
+    reconciler = QueueReconciler(context.clients, lister, Population(groups.lister), context.events, ask)
     commands = context.informers.of(COMMANDS) if context.options.gates.enabled(COMMAND_GATE) else None
     if commands is not None:
         needed.append(commands)

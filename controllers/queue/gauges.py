@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
 from contextlib import suppress
 from typing import Final
 
-from generated.scheduling.v1beta1 import PodGroup, PodGroupPhase
+from controllers.queue.population import Population
+from generated.scheduling.v1beta1 import PodGroupPhase
 from runtime.metrics import gauge
 
 GAUGES: Final = {
@@ -24,11 +23,10 @@ GAUGES: Final = {
 }
 
 
-def show(queue: str, groups: Iterable[PodGroup]) -> None:
+def show(queue: str, population: Population) -> None:
     """Set the gauges of a queue."""
-    counts = Counter(group.status.phase for group in groups)
     for phase, metric in GAUGES.items():
-        metric.labels(queue).set(counts[phase])
+        metric.labels(queue).set(population.in_phase(queue, phase))
 
 
 def drop(queue: str) -> None:

@@ -17,12 +17,13 @@ from api import names
 from controllers.freshest import Freshest
 from controllers.queue import gauges
 from controllers.queue.machine import SHUT, Operation, cell, target
+from controllers.queue.population import Population
 from controllers.queue.requests import CASCADE, Order, Request, Work
 from generated.apply.scheduling import v1beta1 as apply
 from generated.bus.v1alpha1 import Action, Event
 from generated.clients.clientset import Clientset
-from generated.listers.scheduling_v1beta1 import PodGroupLister, QueueLister
-from generated.scheduling.v1beta1 import QUEUES, PodGroup, Queue, QueueState
+from generated.listers.scheduling_v1beta1 import QueueLister
+from generated.scheduling.v1beta1 import QUEUES, Queue, QueueState
 from runtime.controller import DONE, ReconcileError, Result
 from runtime.errors import ApiError, Conflict, ConnectionFailed, NotFound
 from runtime.events import EventRecorder
@@ -46,13 +47,13 @@ class QueueReconciler:
         self,
         clients: Clientset,
         queues: QueueLister,
-        groups: PodGroupLister,
+        population: Population,
         events: EventRecorder,
         ask: Callable[[Request], None],
     ) -> None:
         self._clients = clients
         self._queues = queues
-        self._groups = groups
+        self._population = population
         self._events = events
         self._ask = ask
         self._fresh: Freshest[Queue] = Freshest()
@@ -95,18 +96,17 @@ class QueueReconciler:
     async def _act(self, queue: Queue, request: Request) -> None:
         name, state = queue.metadata.name, queue.status.state
         found = cell(name, state, request.action)
-        groups = self._groups.by_queue(name)
-        wanted = target(found.goal, len(groups))
+        wanted = target(found.goal, self._population.of(name))
         if found.operation is Operation.OPEN:
             await self._open(queue, wanted, request)
         elif found.operation is Operation.CLOSE:
             await self._close(queue, wanted, request)
         else:
-            await self._sync(queue, wanted, groups)
+            await self._sync(queue, wanted)
 
-    async def _sync(self, queue: Queue, wanted: str, groups: list[PodGroup]) -> None:
+    async def _sync(self, queue: Queue, wanted: str) -> None:
         queue = await self._adopt(queue)
-        gauges.show(queue.metadata.name, groups)
+        gauges.show(queue.metadata.name, self._population)
         if queue.status.state != wanted:
             queue = await self._apply(queue, wanted)
         await self._follow_parent(queue)

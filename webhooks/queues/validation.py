@@ -97,7 +97,7 @@ class QueueObjectRules(QueueValidator):
     async def _judge_deletion(self, name: str, queue: Queue) -> Validation:
         everybody, told = await self._everybody()
         queue = msgspec.structs.replace(queue, metadata=msgspec.structs.replace(queue.metadata, name=name))
-        groups = len(self._groups.by_queue(name))
+        groups = self._groups.lister.count("queue", name)
         problem = deletion.problem(
             queue,
             _tree(everybody).children(name),

@@ -53,6 +53,7 @@ def test_an_index_follows_its_objects() -> None:
     pods.put(pod("a", node="n1"))
     pods.put(pod("b", node="n1"))
     assert names(pods.by_index("node", "n1")) == ["ns/a", "ns/b"]
+    assert (pods.count("node", "n1"), pods.count("node", "n2")) == (2, 0)
     pods.put(pod("a", 2, node="n2"))
     assert names(pods.by_index("node", "n1")) == ["ns/b"]
     assert pods.by_index("node", "n2") == [pod("a", 2, node="n2")]

@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 
+from controllers.queue.population import Population
 from controllers.queue.reconcile import QueueError, QueueReconciler
 from controllers.queue.requests import CASCADE, Order, Request
 from generated.fakes.fakes import Fakes
 from generated.meta.v1 import ObjectMeta
 from generated.scheduling.v1beta1 import PodGroup, PodGroupSpec, PodGroupStatus, Queue, QueueSpec, QueueStatus
 from runtime.errors import Conflict, NotFound, ServerError
+from runtime.lister import Lister
 from runtime.metrics import REGISTRY
 from runtime.model import Model
 from tests.unit.controllers.fakes import Events, status
@@ -37,8 +39,9 @@ class World:
         self.events = Events()
         self.asked: list[Request] = []
         listers = self.fakes.scheduling_v1beta1
+        population = Population(Lister.filled(listers.pod_groups, Population.INDEXERS))
         self.reconciler = QueueReconciler(
-            self.fakes.clients, listers.queues, listers.pod_groups, self.events, self.asked.append
+            self.fakes.clients, listers.queues, population, self.events, self.asked.append
         )
 
     async def do(self, name: str, action: str = "SyncQueue", event: str = "OutOfSync") -> list[str]:
