@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ import yaml
 from cluster import ControlPlane
 from generated.core.v1 import PODS
 from runtime.client import Client
+from runtime.errors import ConnectionFailed
 
 ROOT = Path(__file__).resolve().parents[1]
 IN_FLIGHT = 96
@@ -77,15 +79,26 @@ class Binds:
     done: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def follow(self, client: Client, namespace: str, version: str) -> None:
-        async with client.watch(PODS, namespace, resource_version=version, timeout=3600) as lines:
-            async for batch in lines.batches():
-                self._take(batch, time.perf_counter())
+        """Until cancelled. The server may end a watch, such as when this process gets no time: a list shows what it missed."""
+        while True:
+            with suppress(ConnectionFailed):
+                async with client.watch(PODS, namespace, resource_version=version, timeout=3600) as lines:
+                    async for batch in lines.batches():
+                        self._take(batch, time.perf_counter())
+            found = await client.list(PODS, namespace)
+            print(f"the watch of pods ended after {len(self.times)} binds and begins anew", flush=True)
+            self._note((pod.metadata.name for pod in found.items if pod.spec.node_name), time.perf_counter())
+            version = found.resource_version
 
     def _take(self, lines: Iterable[bytes], now: float) -> None:
-        for line in lines:
-            if b'"nodeName":"' in line:
-                start = line.index(b'"name":"') + 8
-                self.times.setdefault(line[start : line.index(b'"', start)].decode(), now)
+        bound = [line for line in lines if b'"nodeName":"' in line]
+        starts = (line.index(b'"name":"') + 8 for line in bound)
+        names = (line[start : line.index(b'"', start)].decode() for line, start in zip(bound, starts, strict=True))
+        self._note(names, now)
+
+    def _note(self, names: Iterable[str], now: float) -> None:
+        for name in names:
+            self.times.setdefault(name, now)
         if len(self.times) >= self.expected:
             self.done.set()
 

@@ -4,8 +4,8 @@ What PodGroups and pods were last told, and what is still to be told them.
 A status is written only when it differs from the last one; what waits for the writers is replaced by what is newer,
 but no phase is skipped: watchers see each in turn. Within a phase the last write must be a second old: while pods of
 a gang are made and bound, its counts and reasons change with each of them. That a gang has got its nodes waits some
-seconds: its next phase, once its pods are bound, says more. A message that differs only in its numbers waits until the
-last one is half a minute old.
+seconds: its next phase, once its pods are bound, says more; and so does that phase while other pods are bound in a rush.
+A message that differs only in its numbers waits until the last one is half a minute old.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from api import names
+from generated.scheduling.v1beta1 import PodGroupPhase
 from scheduler.reporting.messages import PATIENCE, gist
 from scheduler.reporting.outcome import GANG_READY, newest_condition
 
@@ -105,6 +106,8 @@ class GroupStatuses:
         self._waiting: dict[str, deque[GroupStatus]] = {}
         self._placed: dict[str, float] = {}
         """Since when gangs have their nodes and have not been told."""
+        self._held: dict[str, GroupStatus] = {}
+        """Statuses of a new phase that wait for the end of a rush."""
 
     def learn(self, group: PodGroup) -> None:
         """Of a group of which nothing was told yet: what the server has is told, by the scheduler before."""
@@ -112,8 +115,10 @@ class GroupStatuses:
         if uid not in self._told and uid not in self._waiting:
             self._told[uid] = _Told(GroupStatus.stored(group), _LONG_AGO)
 
-    def offer(self, uid: str, status: GroupStatus, now: float, *, at_once: bool = False) -> Offer:
-        """Take in a status. `now` in seconds; `at_once` when there will be no other time."""
+    def offer(
+        self, uid: str, status: GroupStatus, now: float, *, at_once: bool = False, in_rush: bool = False
+    ) -> Offer:
+        """Take in a status. `now` in seconds; `at_once` when there will be no other time; `in_rush` of pods being bound."""
         waiting = self._waiting.get(uid)
         if waiting:
             is_news = waiting[-1] != status
@@ -125,18 +130,22 @@ class GroupStatuses:
         if told is not None:
             if told.status == status:
                 return Offer()
-            pause = self._pause(uid, told, status, now)
+            pause = self._pause(uid, told, status, now, in_rush=in_rush)
             if pause and not at_once:
+                if told.status.phase != status.phase:
+                    self._held[uid] = status
                 return Offer(wait=pause)
         self._placed.pop(uid, None)
-        self._waiting[uid] = deque((status,))
+        held = self._held.pop(uid, status)
+        self._waiting[uid] = deque((status,) if held.phase == status.phase else (held, status))
         return Offer(is_news=True, is_first=True)
 
-    def _pause(self, uid: str, told: _Told, status: GroupStatus, now: float) -> float:
+    def _pause(self, uid: str, told: _Told, status: GroupStatus, now: float, *, in_rush: bool) -> float:
         if told.status.gist == status.gist:
             return _rest(PATIENCE, told.at, now)
         if told.status.phase != status.phase:
-            return 0.0
+            may_wait = in_rush and (told.status.phase, status.phase) == (PodGroupPhase.INQUEUE, PodGroupPhase.RUNNING)
+            return _rest(PLACED, self._placed.setdefault(uid, now), now) if may_wait else 0.0
         if status.reason != GANG_READY or told.status.reason == GANG_READY:
             self._placed.pop(uid, None)
             return _rest(BREATH, told.at, now)
@@ -162,6 +171,7 @@ class GroupStatuses:
         self._told.pop(uid, None)
         self._waiting.pop(uid, None)
         self._placed.pop(uid, None)
+        self._held.pop(uid, None)
 
     @property
     def owed(self) -> int:

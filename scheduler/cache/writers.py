@@ -22,6 +22,7 @@ from runtime import timestamps
 from runtime.errors import ApiError, Conflict, NotFound
 from runtime.failures import OUTAGES
 from runtime.patches import MergePatch, StrategicPatch
+from runtime.ratelimit import Rush
 from runtime.rbac import Rule
 from scheduler.cache.evictions import Evictions
 from scheduler.cache.later import Later
@@ -90,6 +91,8 @@ class Writers:
         """Groups that may have to be told that they have no pods."""
         self._telling: dict[str, asyncio.Future[bool]] = {}
         """Conditions of pods on their way, by uid."""
+        self._rush = Rush()
+        """Of binds."""
         self.bound = 0
         """Binds that the server accepted."""
         self.running = 0
@@ -169,6 +172,7 @@ class Writers:
         if telling is not None:  # a condition that arrived after the binding would say that the pod has no node
             await asyncio.wait((telling,))
         begun = self._clock()
+        self._rush.note(begun)
         observe_task(task, PRE_BOUND, begun)
         try:
             carried = task.pod.metadata.annotations if self._carries_annotations and task.pod is not None else None
@@ -222,7 +226,8 @@ class Writers:
         self._pod_groups[uid] = group
         self._tell_refusal(uid, group, found.refusal)
         self._groups.learn(group)
-        offer = self._groups.offer(uid, GroupStatus.of(found), self._clock(), at_once=at_once)
+        now = self._clock()
+        offer = self._groups.offer(uid, GroupStatus.of(found), now, at_once=at_once, in_rush=self._rush.pause(now) > 0)
         if offer.wait:
             self._offered[uid] = found
             self._later.after(uid, offer.wait, self._offer_again)

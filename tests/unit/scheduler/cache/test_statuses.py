@@ -79,6 +79,30 @@ def test_that_a_gang_has_got_its_nodes_waits_for_a_phase_that_says_more() -> Non
     assert statuses.offer("u", placed, 10.0 + PLACED).is_first
 
 
+def test_in_a_rush_the_phase_that_says_more_waits_as_long() -> None:
+    running = GroupStatus("Running", condition="Scheduled", reason=GANG_READY)
+    statuses = told("Inqueue", "no pods")
+    assert statuses.offer("u", running, 10.0, in_rush=True) == Offer(wait=PLACED)
+    assert statuses.offer("u", running, 11.0, in_rush=True) == Offer(wait=PLACED - 1.0)
+    assert statuses.offer("u", running, 11.0).is_first, "the rush is over"
+    statuses = told("Inqueue", "no pods")
+    statuses.offer("u", running, 10.0, in_rush=True)
+    assert statuses.offer("u", running, 10.0 + PLACED, in_rush=True).is_first
+    assert told("Pending", "a").offer("u", status("Inqueue", "b"), 10.0, in_rush=True).is_first, "no other phase waits"
+
+
+def test_a_phase_that_waits_is_not_skipped_by_the_next_one() -> None:
+    statuses = told("Inqueue", "no pods")
+    running, completed = GroupStatus("Running", running=1), GroupStatus("Completed", succeeded=1)
+    assert statuses.offer("u", running, 10.0, in_rush=True).wait
+    assert statuses.offer("u", completed, 10.5, in_rush=True).is_first
+    assert statuses.next("u") == running
+    statuses.written("u", running, 10.5)
+    assert statuses.next("u") == completed
+    statuses.written("u", completed, 10.5)
+    assert statuses.next("u") is None
+
+
 def test_a_gang_that_lost_its_nodes_again_is_told_so_and_waits_anew() -> None:
     placed = GroupStatus("Inqueue", condition="Scheduled", reason=GANG_READY)
     statuses = told("Inqueue", "no pods")

@@ -395,3 +395,23 @@ async def test_a_refused_admission_is_told_once_for_each_reason() -> None:
             bench.writers.submit(Result((), Outcome((told,))))
     said = [line for line in bench.said.lines if " Normal Unschedulable" in line]
     assert said == [f"PodGroup Normal Unschedulable: {text}" for text in (first, second, second)]
+
+
+@pytest.mark.virtual_time
+@pytest.mark.parametrize(("binds", "pause"), [(2, 0.0), (20, 5.0)])
+async def test_that_a_gang_runs_is_written_some_seconds_later_in_a_rush_of_binds(binds: int, pause: float) -> None:
+    bench = Bench()
+    loop = asyncio.get_running_loop()
+    bench.writers._clock = loop.time
+    running = JobOutcome(waiting().job, "Running", 0, 0, 0, None, "")
+    async with bench.at_work():
+        bench.writers.submit(Result((), Outcome((waiting(phase="Inqueue"),), ())))
+        rush = tuple(Bind(task(f"g-w-{number}"), "n1", 1) for number in range(binds))
+        bench.writers.submit(Result(rush, Outcome()))
+        await asyncio.sleep(0.01)
+        begun = loop.time()
+        bench.writers.submit(Result((), Outcome((running,), ())))
+        await settled(bench)
+        assert loop.time() - begun == pytest.approx(pause, abs=0.5)
+    phases = [write.body["status"]["phase"] for write in bench.fakes.writes if "podgroups" in str(write)]
+    assert phases == ["Inqueue", "Running"]
