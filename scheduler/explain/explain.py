@@ -161,7 +161,10 @@ def _try(session: Session, job: Job, findings: _Findings) -> None:
 def _kinds(session: Session, job: Job) -> list[list[Task]]:
     """The pending tasks by role and template, in task order."""
     found: dict[tuple[str, int, bool], list[Task]] = {}
-    for task in session.sorted_tasks(list(job.pending.values())):
+    tasks = session.sorted_tasks(list(job.pending.values()))
+    for task in tasks:
+        session.template(task)  # its terms may mean pods that come before it, and make these another kind
+    for task in tasks:
         found.setdefault((task.role, id(session.template(task)), task.is_gated), []).append(task)
     return list(found.values())
 

@@ -113,7 +113,9 @@ class Dormancy(Waiting[Group]):
         self._groups.setdefault(key, group)
         self._join(key, job.id, errors)
         for wait in group.waits:
-            self._followed_by(wait).refresh()
+            if wait.cause is not Cause.QUEUE:
+                self._followed_by(wait).refresh()
+        self._followed.look()
         if self._stirs(session, self._groups[key]) is _Stir.NOTHING:
             return True
         self.wake((job.id,))
@@ -147,12 +149,12 @@ class Dormancy(Waiting[Group]):
             return None
         if not isinstance(verdicts, Fill):
             return End(verdicts.errors)
-        end = session.queue_end(queue, task, _MANY)
-        if end is None:
+        end, scene = session.queue_end(queue, task, _MANY), self._followed.scene
+        if end is None or scene is None:
             return None
         taken, reason = end
         errors = FitErrors(base=reason) if reason and taken <= verdicts.room else verdicts.errors
-        return End(errors, min(wait.count, taken, verdicts.room), verdicts.room_now, (verdicts.news, end))
+        return End(errors, min(wait.count, taken, verdicts.room), verdicts.room_now, (scene.version, end))
 
     def _followed_by(self, wait: Wait) -> Verdicts:
         followed = self._followed
@@ -199,9 +201,10 @@ class Dormancy(Waiting[Group]):
             if wait.told is None and error is not None and is_said_of(wait, error) and error != passed_over(task):
                 wait.told = error
         needed = session.ready_deficit(job)
-        for wait in waits.values() if self._is_quiet else ():
-            if (end := self._end(session, queue, wait, wait.task)) is not None:
-                wait.news = end.news
+        if self._is_quiet:
+            self._followed.look()
+            for wait in waits.values():
+                wait.then = self._end(session, queue, wait, wait.task)
         group = Group(job.queue, tuple(waits.values()), needed, session.now, {job.id: errors})
         key = group.key
         if key in self._groups or self._stirs(session, group) is _Stir.NOTHING:

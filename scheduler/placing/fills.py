@@ -29,12 +29,9 @@ class Fill(Verdicts):
 
     def __init__(self, template: Template) -> None:
         super().__init__(template)
-        self._nodes: Floats = np.zeros((3, 0))
-        """Tasks that each node has room for, sooner or later and now; and what it is worth to the next one."""
+        self._slots: Floats = np.zeros((2, 0))
         self.room = self.room_now = 0.0
         """So many tasks at most find a node: now or once the pods that are leaving are gone; now."""
-        self.news = 0
-        """Grows whenever a plan may come out differently, or a full node would say something else."""
 
     @staticmethod
     def can_follow(template: Template) -> bool:
@@ -51,17 +48,12 @@ class Fill(Verdicts):
 
     def _begin(self, nodes: int) -> None:
         super()._begin(nodes)
-        self._nodes, self.room, self.room_now = np.zeros((3, nodes)), 0.0, 0.0
+        self._slots, self.room, self.room_now = np.zeros((2, nodes)), 0.0, 0.0
 
     def _asked(self, rows: Rows) -> Iterable[Saying]:
         template = self._template
-        found = np.array([slots(template, rows, future=True), slots(template, rows), template.plain[rows]])
-        if not np.array_equal(self._nodes[:, rows], found):
-            self._nodes[:, rows] = found
-            self.room, self.room_now = self._nodes[:2].sum(axis=1).tolist()
-            self.news += 1
+        found = np.array([slots(template, rows, future=True), slots(template, rows)])
+        if not np.array_equal(self._slots[:, rows], found):
+            self._slots[:, rows] = found
+            self.room, self.room_now = self._slots.sum(axis=1).tolist()
         return sayings(template, template.task, rows, taken=found[0])
-
-    def _reconsider(self) -> None:
-        super()._reconsider()
-        self.news += 1

@@ -88,10 +88,6 @@ class Verdicts:
         """Nothing is known of the nodes, of which there are so many."""
         self._marks, self._free = np.zeros(nodes, dtype=np.int64), nodes
         self._counts = [0] * len(self._reasons)
-        self._reconsider()
-
-    def _reconsider(self) -> None:
-        """Nodes say something else."""
         self._errors = None
 
     def _ask(self, rows: Rows) -> None:
@@ -103,7 +99,7 @@ class Verdicts:
         for bit in range(len(self._reasons)):
             mask = 1 << bit
             self._counts[bit] += int(np.count_nonzero(after & mask)) - int(np.count_nonzero(before & mask))
-        self._reconsider()
+        self._errors = None
 
     def _asked(self, rows: Rows) -> Iterable[Saying]:
         """What these nodes say."""

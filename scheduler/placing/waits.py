@@ -44,8 +44,8 @@ class Wait(msgspec.Struct):
     """How many of them the discarded plan had a node for,"""
     placed_now: int = 0
     """without waiting for pods that are leaving."""
-    news: Hashable = None
-    """How nodes and queue stood when the job was told, of interest for the cause `ROOM` alone; None when that isn't known."""
+    then: End | None = None
+    """Where a plan ended when the job was told; None where others got something after that."""
 
     @property
     def key(self) -> Hashable:
@@ -79,8 +79,8 @@ class End(msgspec.Struct, frozen=True):
     """How many have a place at most,"""
     room_now: float = 0.0
     """and how many like these nodes take without waiting for pods that are leaving."""
-    news: Hashable = None
-    """How nodes and queue stand."""
+    scene: Hashable = None
+    """How nodes and queue stand, as far as more depends on it than all this."""
 
     def is_kin(self, wait: Wait) -> bool:
         """Whether pods would be told the same as they were, but for numbers."""
@@ -93,7 +93,9 @@ class End(msgspec.Struct, frozen=True):
 
     def is_same(self, wait: Wait) -> bool:
         """Whether they would be told just the same."""
-        return self.news == wait.news and (wait.told is None or wait.told == self.errors)
+        if wait.then is not None or wait.cause is Cause.ROOM:
+            return self == wait.then
+        return wait.told is None or wait.told == self.errors
 
 
 def is_said_of(wait: Wait, error: FitErrors) -> bool:

@@ -40,6 +40,7 @@ from scheduler.session import Session
 from scheduler.state.status import Status
 from tests.unit.scheduler.build import FIVE_PLUGINS, GIB, World, binds, cycle, memory_of, random_world, shape
 from tests.unit.scheduler.explain.explaining import DEFAULT, explained, kinds
+from tests.unit.scheduler.sociable import pod_task
 
 GPU = "nvidia.com/gpu"
 TAINT = (Taint(key="dedicated", value="x", effect="NoSchedule"),)
@@ -694,3 +695,20 @@ def test_memory_is_named_in_binary_units() -> None:
         explained(world, "a").summary
         == "1 pod of role w finds no node: needs 3Gi memory, and no node is that large (largest: 2Gi memory)"
     )
+
+
+def test_pods_of_a_role_are_one_kind_though_others_of_their_job_look_at_them() -> None:
+    world = World()
+    world.node("n", cpu=100.0)
+    term = PodAffinityTerm(label_selector=LabelSelector(match_labels={"app": "a"}), topology_key="zone")
+    avoiding = shape(
+        affinity=Affinity(
+            pod_anti_affinity=PodAntiAffinity(required_during_scheduling_ignored_during_execution=(term,))
+        )
+    )
+    world.running("other", "n", shape(affinity=avoiding.spec.affinity, cpu=1.0))  # that labels count is known before
+    world.gang("g", [], minimum=3)
+    plain = shape()
+    for name, wanted, role in (("g-a-0", plain, "a"), ("g-b-0", avoiding, "b"), ("g-a-1", plain, "a")):
+        world.cluster.add_task(pod_task(name, "ns", {"app": "a"}, wanted, job="ns/g", role=role))
+    assert [(waiting.role, waiting.pods) for waiting in explained(world, "g").waiting] == [("a", 2), ("b", 1)]

@@ -265,6 +265,46 @@ def test_those_for_whom_too_little_is_left_are_not_visited() -> None:
     assert [told.job.id for told in result.outcome.jobs] == ["ns/g"]
 
 
+def test_it_is_visited_though_its_queue_refuses_another_kind_of_its_pods() -> None:
+    world = short()
+    world.node("n", cpu=LARGE + 1.0, scalars={"nvidia.com/gpu": 1000.0})
+    world.queue("default", capability={"cpu": "100", "nvidia.com/gpu": "1"})
+    roles = [("a", 3, shape(cpu=LARGE)), ("b", 1, shape(cpu=1.0, scalars={"nvidia.com/gpu": 2000.0}))]
+    world.gang("h", roles, minimum=3)
+    memory = memory_of(world.cluster, SHARING)
+    run(world, memory)
+    assert "ns/h" in sleepers(world, memory)
+    world.cluster.remove_task("uid-g-w-0")
+    world.node("third", cpu=LARGE)
+    assert {name for name, _ in binds(run(world, memory, now=1001.0))} == {"h-a-0", "h-a-1", "h-a-2"}
+    assert not memory.failures
+
+
+def test_where_nothing_changes_it_is_told_no_more() -> None:
+    world = World()
+    for name, cpu, gpu in (("n0", 500.0, 0.0), ("n1", 2000.0, 1000.0), ("n2", 2000.0, 0.0)):
+        world.node(name, cpu=cpu, scalars={"nvidia.com/gpu": gpu} if gpu else {})
+    world.gang("g", [("a", 1, shape()), ("b", 2, shape(cpu=1500.0, scalars={"nvidia.com/gpu": 2000.0}))], minimum=3)
+    memory = memory_of(world.cluster)
+    run(world, memory)
+    assert sleepers(world, memory, now=1001.0) == ["ns/g"]
+    assert not memory.dormancy.is_due(1e9)
+
+
+@pytest.mark.parametrize("change", [
+    pytest.param(lambda world: world.node("n", cpu=1600.0), id="the second role would get no node"),
+    pytest.param(lambda world: world.node("n", cpu=1700.0, labels={"a": "b"}), id="scores may differ"),
+])  # fmt: skip
+def test_whatever_changes_of_nodes_it_is_told_anew_after_30_seconds(change: Callable[[World], object]) -> None:
+    world = World()
+    world.node("n", cpu=1700.0)
+    world.gang("g", [("a", 1, shape(cpu=1000.0)), ("b", 3, shape(cpu=700.0))], minimum=4)
+    memory = asleep(world)
+    change(world)
+    assert sleepers(world, memory, now=1001.0) == ["ns/g"]
+    assert run(world, memory, now=1000.0 + PATIENCE).outcome.asleep == frozenset()
+
+
 def test_what_an_evicting_action_tries_for_it_is_told() -> None:
     world = short()
     memory = asleep(world)

@@ -82,22 +82,6 @@ def test_room_of_pods_that_leave_comes_later() -> None:
     assert (fill.room, fill.room_now) == (3, 1)
 
 
-def test_news_are_told_of_when_a_plan_may_come_out_otherwise_only() -> None:
-    world = World()
-    world.node("n", cpu=3000.0)
-    world.cluster.settle()
-    fill = filled(world)
-    before = fill.news
-    world.node("n", cpu=3000.0, labels={"nobody": "asks"})
-    world.cluster.settle()
-    fill.refresh()
-    assert fill.news == before
-    world.running("other", "n", shape(cpu=1000.0))
-    world.cluster.settle()
-    fill.refresh()
-    assert fill.news > before
-
-
 def test_only_what_follows_from_columns_can_be_followed() -> None:
     world = World()
     world.node("n")
