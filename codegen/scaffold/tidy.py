@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from functools import cache
 from importlib import import_module
@@ -13,6 +14,8 @@ from codegen.scaffold.errors import ScaffoldError
 
 _SETTINGS, _CAUSE = "ruff failed", "Cause: "
 """How ruff begins when it can't start, most often over its settings in pyproject.toml, and each cause of that."""
+_PICTURE = re.compile(r"\d* *\|")
+"""A line of the picture of the place."""
 
 
 @cache
@@ -48,8 +51,9 @@ def _run(root: Path, path: str, command: tuple[str, ...], text: str) -> str:
 
 def _causes(said: str) -> str:
     """What ruff says of its settings as one line, without the picture of the place."""
-    lines = [line.strip() for line in said.splitlines()[1:] if "|" not in line]
-    return ": ".join(line.removeprefix(_CAUSE) for line in lines if line)
+    lines = [line.strip() for line in said.splitlines()[1:]]
+    told = [line for line in lines if line.startswith(_CAUSE) or not _PICTURE.match(line)]
+    return ": ".join(line.removeprefix(_CAUSE) for line in told if line)
 
 
 @cache

@@ -89,6 +89,8 @@ class Offer(msgspec.Struct, frozen=True):
     """It says something that was not said yet."""
     is_first: bool = False
     """Somebody must begin to write: nobody is at it."""
+    after: str = ""
+    """A phase that waited and is written before it."""
     wait: float = 0.0
     """Seconds after which it is to be offered again, since it differs too little from one that was told so lately."""
 
@@ -128,7 +130,7 @@ class GroupStatuses:
             return Offer(is_news=is_news)
         told = self._told.get(uid)
         if told is not None:
-            if told.status == status:
+            if told.status == status and uid not in self._held:
                 return Offer()
             pause = self._pause(uid, told, status, now, in_rush=in_rush)
             if pause and not at_once:
@@ -137,11 +139,14 @@ class GroupStatuses:
                 return Offer(wait=pause)
         self._placed.pop(uid, None)
         held = self._held.pop(uid, status)
-        self._waiting[uid] = deque((status,) if held.phase == status.phase else (held, status))
-        return Offer(is_news=True, is_first=True)
+        if held.phase == status.phase:
+            self._waiting[uid] = deque((status,))
+            return Offer(is_news=True, is_first=True)
+        self._waiting[uid] = deque((held, status))
+        return Offer(is_news=True, is_first=True, after=held.phase)
 
     def _pause(self, uid: str, told: _Told, status: GroupStatus, now: float, *, in_rush: bool) -> float:
-        if told.status.gist == status.gist:
+        if told.status.gist == status.gist and uid not in self._held:
             return _rest(PATIENCE, told.at, now)
         if told.status.phase != status.phase:
             may_wait = in_rush and (told.status.phase, status.phase) == (PodGroupPhase.INQUEUE, PodGroupPhase.RUNNING)

@@ -237,13 +237,13 @@ class Writers:
             self._others.put_nowait(_bound_to(self._write_group, uid))
         if offer.is_news or found.condition is not None:
             self._without_pods.forget(uid)
+        if PodGroupPhase.RUNNING in {offer.after, found.phase if offer.is_news else ""}:
+            self._events.normal(POD_GROUPS, group, names.PodGroupReason.SCHEDULED, READY)
         if offer.is_news:
             if found.event and found.phase == PodGroupPhase.INQUEUE and found.condition is None:
                 self._without_pods.after(uid, PODS_EXPECTED, lambda _: self._tell_waits(group, found))
             elif found.event:
                 self._tell_waits(group, found)
-            elif found.phase == PodGroupPhase.RUNNING:
-                self._events.normal(POD_GROUPS, group, names.PodGroupReason.SCHEDULED, READY)
 
     def _tell_waits(self, group: PodGroup, found: JobOutcome) -> None:
         self._events.warning(POD_GROUPS, group, names.PodGroupReason.UNSCHEDULABLE, found.event)

@@ -146,7 +146,9 @@ class Questions:
         least, text = most, ""
         rooms, reasons = self.points.all(Point.ALLOCATABLE_ROOM), self.points.all(Point.ALLOCATABLE_REASON_AFTER)
         for room, reason in zip(rooms, reasons, strict=True):
-            number = max(0, min(most, room(queue, task, most)))
+            number = room(queue, task, most)
+            if number < 0:
+                return None
             if number < least:
                 least, text = number, reason(queue, task, number)
                 if not text:

@@ -33,6 +33,8 @@ Room = Callable[["Queue", "Task", int], int]
 Stretch = Callable[["Queue", Floats], int]
 
 PERMIT, ABSTAIN = 1, 0
+_UNKNOWN_ROOM = -1
+"""Of a queue for which the function that knows it throws: less than any answer, and taken for 1 by who asks step by step."""
 
 __all__ = ("ABSTAIN", "PERMIT", "REJECT", "Registration")
 
@@ -157,10 +159,10 @@ class Registration(EvictionRegistration, DomainRegistration):
         `room(queue, task, most)` says how many of `most` tasks like this one it may take in a row; without it the queue
         is asked before each. `stretch` is explained at `add_overused`. `reason(queue, task)` tells the user why it may not.
         `reason_after(queue, task, count)` is what it would be once the queue took `count` tasks like this one: gangs that
-        get no further for this reason need not be tried in each cycle.
+        get no further for this reason are not tried in each cycle. Then `room` must be all that the queue would take.
         """
         self._add(Point.ALLOCATABLE, plugin, function, False)
-        self._add(Point.ALLOCATABLE_ROOM, plugin, room or _one_at_a_time, 1)
+        self._add(Point.ALLOCATABLE_ROOM, plugin, room or _one_at_a_time, _UNKNOWN_ROOM)
         self._add(Point.ALLOCATABLE_STRETCH, plugin, stretch or _none_ahead, 0)
         told = reason or (lambda queue, _: f"{plugin}: queue {queue.name} has no room for the task")
         self._add(Point.ALLOCATABLE_REASON, plugin, told, f"plugin {plugin} failed in telling why")

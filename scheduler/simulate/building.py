@@ -57,6 +57,8 @@ class World:
     dependents: dict[str, Dependent] = field(default_factory=dict)
     """By id of a job: its pods that aren't made before other tasks of it run."""
     warnings: list[str] = field(default_factory=list)
+    left_out: set[str] = field(default_factory=set)
+    """Ids of jobs that have a PodGroup and are another scheduler's."""
     foreign: ForeignPods = field(init=False)
     _uids: dict[str, str] = field(default_factory=dict)
     """By key of a pod; filled when the first one is taken in."""
@@ -111,6 +113,8 @@ class World:
             return []
         if job.spec.scheduler_name not in self.scheduler_names:
             self._leave_out(entry, job.spec.scheduler_name)
+            group = self._group_of(job)
+            self.left_out.update([f"{job.metadata.namespace}/{group.metadata.name}"] if group is not None else ())
             return []
         self._expect_class(entry, "spec.priorityClassName", job.spec.priority_class_name)
         former = self._group_of(job)

@@ -132,7 +132,7 @@ def simulate(question: Question, stopwatch: Callable[[], float]) -> Report:
     if question.has_changes:
         before, _, _ = _run(question, stopwatch, changed=False)
         differences = _differences(before.jobs, outcome.jobs, asked)
-    in_question = asked if question.asked else sorted(outcome.jobs)
+    in_question = asked if question.asked else sorted(outcome.jobs.keys() - world.left_out)
     return Report(
         starts=all(job in outcome.jobs and outcome.jobs[job].starts for job in in_question),
         in_question=in_question,

@@ -95,12 +95,20 @@ def test_a_phase_that_waits_is_not_skipped_by_the_next_one() -> None:
     statuses = told("Inqueue", "no pods")
     running, completed = GroupStatus("Running", running=1), GroupStatus("Completed", succeeded=1)
     assert statuses.offer("u", running, 10.0, in_rush=True).wait
-    assert statuses.offer("u", completed, 10.5, in_rush=True).is_first
+    assert statuses.offer("u", completed, 10.5, in_rush=True) == Offer(is_news=True, is_first=True, after="Running")
     assert statuses.next("u") == running
     statuses.written("u", running, 10.5)
     assert statuses.next("u") == completed
     statuses.written("u", completed, 10.5)
     assert statuses.next("u") is None
+
+
+def test_a_phase_that_waits_is_not_skipped_where_the_one_before_comes_back() -> None:
+    before = status("Inqueue", "no pods")
+    statuses = told("Inqueue", "no pods")
+    assert statuses.offer("u", GroupStatus("Running", running=1), 10.0, in_rush=True).wait
+    assert statuses.offer("u", before, 10.5, in_rush=True).after == "Running"
+    assert statuses.next("u") == GroupStatus("Running", running=1)
 
 
 def test_a_gang_that_lost_its_nodes_again_is_told_so_and_waits_anew() -> None:

@@ -415,3 +415,23 @@ async def test_that_a_gang_runs_is_written_some_seconds_later_in_a_rush_of_binds
         assert loop.time() - begun == pytest.approx(pause, abs=0.5)
     phases = [write.body["status"]["phase"] for write in bench.fakes.writes if "podgroups" in str(write)]
     assert phases == ["Inqueue", "Running"]
+
+
+@pytest.mark.virtual_time
+@pytest.mark.parametrize("binds", [2, 20])
+async def test_the_event_that_a_gang_runs_is_sent_also_where_its_next_phase_comes_first(binds: int) -> None:
+    bench = Bench()
+    bench.writers._clock = asyncio.get_running_loop().time
+    job = waiting().job
+    async with bench.at_work():
+        bench.writers.submit(Result((), Outcome((waiting(phase="Inqueue"),), ())))
+        bench.writers.submit(Result(tuple(Bind(task(f"g-w-{number}"), "n1", 1) for number in range(binds)), Outcome()))
+        await asyncio.sleep(0.01)
+        for phase in ("Running", "Completed"):
+            bench.writers.submit(Result((), Outcome((JobOutcome(job, phase, 0, 0, 0, None, ""),), ())))
+            await asyncio.sleep(1.0)
+    phases = [write.body["status"]["phase"] for write in bench.fakes.writes if "podgroups" in str(write)]
+    assert phases == ["Inqueue", "Running", "Completed"]
+    assert [line for line in bench.said.lines if "Scheduled: pod group" in line] == [
+        "PodGroup Normal Scheduled: pod group is ready"
+    ]

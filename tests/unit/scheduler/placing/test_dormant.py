@@ -251,6 +251,37 @@ def test_it_stays_awake_where_a_plugin_does_not_say_how_many_the_queue_takes() -
     assert sleepers(world, memory) == []
 
 
+class Throwing(Plugin):
+    """Knows what its queue takes, but not how many."""
+
+    name = "throwing"
+    lets_jobs_sleep = True
+    limit = 2
+
+    def on_session_open(self, session: Session) -> None:
+        def takes(queue: Any, task: Task) -> bool:
+            return (
+                session.queue_of(session.cluster.jobs[task.job]).name == queue.name
+                and self.placed(session) < self.limit
+            )
+
+        session.add_allocatable(
+            self.name, takes, room=lambda *_: 1 // 0, reason=lambda *_: "no more", reason_after=lambda *_: "no more"
+        )
+
+    def placed(self, session: Session) -> int:
+        return sum(task.status is Status.ALLOCATED for task in session.cluster.tasks.values())
+
+
+def test_it_stays_awake_where_a_plugin_fails_to_say_how_many_the_queue_takes() -> None:
+    world = short()
+    world.node("n", cpu=4 * LARGE)
+    text = FIVE_PLUGINS.replace("  - name: binpack", "  - name: throwing")
+    memory = memory_of(world.cluster, text, plugins={"throwing": Throwing})
+    run(world, memory)
+    assert sleepers(world, memory) == []
+
+
 def test_those_for_whom_too_little_is_left_are_not_visited() -> None:
     world = short()
     for number in range(3):

@@ -441,6 +441,21 @@ def test_jobs_of_other_schedulers_are_left_out(made: Files) -> None:
     assert [told["job"].partition("-")[0] for told in report["jobs"]] == ["ns/other"]
 
 
+def test_the_group_of_a_job_that_is_left_out_is_not_in_question(made: Files) -> None:
+    other = job("other", schedulerName="else")
+    other["metadata"]["uid"] = "u1"
+    owner = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "name": "other", "uid": "u1", "controller": True}
+    group = {
+        "apiVersion": "scheduling.volcano.sh/v1beta1",
+        "kind": "PodGroup",
+        "metadata": {"name": "other-u1", "namespace": "ns", "ownerReferences": [owner]},
+        "spec": {"minMember": 1, "queue": "default"},
+        "status": {"phase": "Pending"},
+    }
+    code, report = made.report(made.file("a.yaml", node("n1"), group, other))
+    assert (code, report["inQuestion"]) == (0, [])
+
+
 def test_a_finished_job_of_another_scheduler_is_passed_over_like_any_other(made: Files) -> None:
     done = job("done", schedulerName="else") | {"status": {"state": {"phase": "Completed"}}}
     code, report = made.report(made.file("a.yaml", node("n1"), done, job("j")))
