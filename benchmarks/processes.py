@@ -91,10 +91,7 @@ class Binds:
             version = found.resource_version
 
     def _take(self, lines: Iterable[bytes], now: float) -> None:
-        bound = [line for line in lines if b'"nodeName":"' in line]
-        starts = (line.index(b'"name":"') + 8 for line in bound)
-        names = (line[start : line.index(b'"', start)].decode() for line, start in zip(bound, starts, strict=True))
-        self._note(names, now)
+        self._note((_name_in(line) for line in lines if b'"nodeName":"' in line), now)
 
     def _note(self, names: Iterable[str], now: float) -> None:
         for name in names:
@@ -105,6 +102,11 @@ class Binds:
     @property
     def seconds(self) -> float:
         return max(self.times.values()) - min(self.times.values())
+
+
+def _name_in(line: bytes) -> str:
+    start = line.index(b'"name":"') + 8
+    return line[start : line.index(b'"', start)].decode()
 
 
 class Process:

@@ -223,7 +223,7 @@ class Session(Registration, Questions):
         sleepers.visited.update(visited)
         sleepers.tried.update(task.job for task in self.discarded[sleepers.looked_through : began])
         sleepers.looked_through = len(self.discarded)
-        self._sleepers.asleep = frozenset(self.memory.dormancy)
+        sleepers.asleep = frozenset(self.memory.dormancy)
         for job_id, errors in self.memory.dormancy.errors():
             self.fit_errors.setdefault(job_id, errors)
 

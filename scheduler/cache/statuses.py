@@ -129,8 +129,9 @@ class GroupStatuses:
             waiting.append(status)
             return Offer(is_news=is_news)
         told = self._told.get(uid)
-        if told is not None:
-            if told.status == status and uid not in self._held:
+        held = self._held.get(uid, status)
+        if told is not None and held.phase == status.phase:
+            if told.status == status:
                 return Offer()
             pause = self._pause(uid, told, status, now, in_rush=in_rush)
             if pause and not at_once:
@@ -138,7 +139,7 @@ class GroupStatuses:
                     self._held[uid] = status
                 return Offer(wait=pause)
         self._placed.pop(uid, None)
-        held = self._held.pop(uid, status)
+        self._held.pop(uid, None)
         if held.phase == status.phase:
             self._waiting[uid] = deque((status,))
             return Offer(is_news=True, is_first=True)
@@ -146,7 +147,7 @@ class GroupStatuses:
         return Offer(is_news=True, is_first=True, after=held.phase)
 
     def _pause(self, uid: str, told: _Told, status: GroupStatus, now: float, *, in_rush: bool) -> float:
-        if told.status.gist == status.gist and uid not in self._held:
+        if told.status.gist == status.gist:
             return _rest(PATIENCE, told.at, now)
         if told.status.phase != status.phase:
             may_wait = in_rush and (told.status.phase, status.phase) == (PodGroupPhase.INQUEUE, PodGroupPhase.RUNNING)

@@ -56,7 +56,6 @@ class Dormancy(Waiting[Group]):
         self._followed = Followed()
         self._signatures: Signatures | None = None
         self._extent: Hashable = None
-        self._is_quiet = False
         self._hopeful: dict[str, tuple[Group, Errors]] = {}
         """Jobs that were woken in this cycle because there is room, and what they were told before."""
 
@@ -171,16 +170,15 @@ class Dormancy(Waiting[Group]):
         """
         if not may_sleep(session):
             return
-        self._is_quiet = is_quiet
         tried = {task.job for task in session.discarded[:began]}
         for job in visited:
             if job.id not in self and job.id not in tried and is_plain(session, job):
-                self._add(session, job)
+                self._add(session, job, is_quiet=is_quiet)
         self._followed.keep(
             {(wait.template, wait.cause is Cause.ROOM) for group in self._groups.values() for wait in group.waits}
         )
 
-    def _add(self, session: Session, job: Job) -> None:
+    def _add(self, session: Session, job: Job, *, is_quiet: bool) -> None:
         """Take a job in, unless its queue and the nodes would take as many of its pods as it needs."""
         queue, errors = session.queue_of(job), session.fit_errors[job.id]
         waits: dict[Template, Wait] = {}
@@ -201,7 +199,7 @@ class Dormancy(Waiting[Group]):
             if wait.told is None and error is not None and is_said_of(wait, error) and error != passed_over(task):
                 wait.told = error
         needed = session.ready_deficit(job)
-        if self._is_quiet:
+        if is_quiet:
             self._followed.look()
             for wait in waits.values():
                 wait.then = self._end(session, queue, wait, wait.task)

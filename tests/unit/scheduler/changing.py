@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterable
 
 from scheduler.contract.decisions import Bind, Evict
 from scheduler.cycle import Result
+from scheduler.placing.template import Template
+from scheduler.session import Session
 from scheduler.state.status import Status
 from scheduler.state.task import Shape, Task
-from tests.unit.scheduler.build import GIB, World, require, shape
+from tests.unit.scheduler.build import GIB, World, memory_of, require, shape
 from tests.unit.scheduler.sociable import random_labels, sociable_gang, sociable_shape
 
 _STAYING = (Status.RUNNING, Status.BINDING)
@@ -39,6 +41,14 @@ def world(seed: int, *, sociable: bool = False) -> World:
     for _ in range(rng.randint(2, 6)):
         submit(made, rng)
     return made
+
+
+def templates(made: World) -> set[Template]:
+    """Those of all its pods."""
+    memory = memory_of(made.cluster)
+    session = Session(made.cluster, memory.configuration, memory, uid="s", now=1.0)
+    session.open()
+    return {session.template(task) for task in made.cluster.tasks.values()}
 
 
 def change(made: World, rng: random.Random) -> None:

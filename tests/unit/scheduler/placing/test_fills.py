@@ -12,12 +12,11 @@ from scheduler.contract.view import View
 from scheduler.placing.fills import Fill
 from scheduler.placing.fiterrors import FitErrors
 from scheduler.placing.template import Template
-from scheduler.session import Session
 from scheduler.state.dimensions import MIN_RESOURCE, Request
 from scheduler.state.status import Status
 from scheduler.state.task import Shape
 from tests.unit.scheduler import changing
-from tests.unit.scheduler.build import World, memory_of, shape
+from tests.unit.scheduler.build import World, shape
 
 
 def counted(template: Template, *, later: bool) -> int:
@@ -39,11 +38,7 @@ def counted(template: Template, *, later: bool) -> int:
 @given(st.integers(0, 2**32))
 def test_room_is_that_of_filling_node_after_node_whatever_changed(seed: int) -> None:
     world, rng = changing.world(seed), random.Random(seed)
-    memory = memory_of(world.cluster)
-    session = Session(world.cluster, memory.configuration, memory, uid="s", now=1.0)
-    session.open()
-    templates = {session.template(task) for task in world.cluster.tasks.values()}
-    followed = {template: Fill(template) for template in templates if Fill.can_follow(template)}
+    followed = {template: Fill(template) for template in changing.templates(world) if Fill.can_follow(template)}
     for _ in range(10):
         changing.change(world, rng)
         world.cluster.settle()

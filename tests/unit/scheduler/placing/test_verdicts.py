@@ -11,20 +11,15 @@ from scheduler.contract.effects import Code, Effect, Filter, Refusal
 from scheduler.placing.fiterrors import examine
 from scheduler.placing.template import Template
 from scheduler.placing.verdicts import Verdicts
-from scheduler.session import Session
 from tests.unit.scheduler import changing
-from tests.unit.scheduler.build import World, memory_of, shape
+from tests.unit.scheduler.build import World, shape
 
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 2**32))
 def test_they_are_those_of_asking_all_nodes_whatever_changed(seed: int) -> None:
     world, rng = changing.world(seed), random.Random(seed)
-    memory = memory_of(world.cluster)
-    session = Session(world.cluster, memory.configuration, memory, uid="s", now=1.0)
-    session.open()
-    templates = {session.template(task) for task in world.cluster.tasks.values()}
-    followed = {template: Verdicts(template) for template in templates if Verdicts.can_follow(template)}
+    followed = {template: Verdicts(template) for template in changing.templates(world) if Verdicts.can_follow(template)}
     for _ in range(10):
         changing.change(world, rng)
         world.cluster.settle()
