@@ -11,6 +11,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from datetime import datetime
 from typing import Any, Final, TypeVar
 
 from msgspec.structs import replace
@@ -19,6 +20,7 @@ from api import names
 from api.jobs import queue_of
 from api.owners import is_controlled_by
 from controllers.job import metrics
+from controllers.job import status as statuses
 from controllers.job.machine import known_phase
 from controllers.job.plan import ACTIVE, Plan
 from controllers.job.plugins import plugins_of
@@ -49,7 +51,7 @@ IN_FLIGHT: Final = 64
 _SHOWN_ERRORS: Final = 10
 """Errors that one event tells of."""
 _NAMESPACE_TERMINATING: Final = "NamespaceTerminating"
-_REFUSED: Final = (ApiError, ConnectionFailed, DecodeError)
+REFUSED: Final = (ApiError, ConnectionFailed, DecodeError)
 
 
 class JobError(ReconcileError):
@@ -74,7 +76,7 @@ class Executor:
         """
         Create, mark and delete, write the status, drop the group; the job as it is then.
 
-        In a rush a status that tells only counts is left to a later look, for which `tallies` wakes the job.
+        In a rush a status that tells little is left to a later look, for which `tallies` wakes the job.
         Raises JobError when pods could not be created or deleted: the status is not written then.
         """
         job = world.job
@@ -85,23 +87,40 @@ class Executor:
             await self._delete(world, plan)
         if plan.drops_group and plugins and _may_have_objects(job):
             await self.upkeep.remove(job, plugins)
-        is_put_off = self.tallies.puts_off(key_of(job), job.status, plan.status)
-        written = job if is_put_off else await self.write_status(job, plan.status)
+        is_first = self._is_first_owed(job)
+        is_put_off = self.tallies.puts_off(key_of(job), job.status, plan.status, is_first=is_first)
+        is_due = not is_put_off and (is_first or plan.status != job.status)
+        written = await self._write_status(job, plan.status) if is_due else job
         if plan.drops_group:
             await self.drop_group(written)
         return written
 
+    async def begin(self, job: Job, now: datetime) -> Job:
+        """A new job with its first status, which in a rush is left to `carry_out`, this time or later."""
+        job = replace(job, status=statuses.initial(job, now))
+        self._reader.first.note(job)
+        is_put_off = self.tallies.puts_off(key_of(job), job.status, job.status, is_first=True)
+        return job if is_put_off else await self._write_status(job, job.status)
+
+    async def settle(self, job: Job) -> Job:
+        """Write the job's first status if it is still to be written: something else of the job changes, or has failed."""
+        return await self._write_status(job, job.status) if self._is_first_owed(job) else job
+
     async def write_status(self, job: Job, status: JobStatus) -> Job:
         """Write the status if it differs; the job with it. A job that is gone needs none."""
-        if status == job.status:
-            return job
+        return job if status == job.status else await self._write_status(job, status)
+
+    def _is_first_owed(self, job: Job) -> bool:
+        return job.metadata.deletion_timestamp is None and self._reader.first.holds(job)
+
+    async def _write_status(self, job: Job, status: JobStatus) -> Job:
         meta = ObjectMeta(
             name=job.metadata.name,
             namespace=job.metadata.namespace,
             uid=job.metadata.uid,
             resource_version=job.metadata.resource_version,
         )
-        before, after = job.status.state.phase, status.state.phase
+        before, after = "" if self._reader.first.holds(job) else job.status.state.phase, status.state.phase
         if before != after:
             self.tallies.note_write()
         try:
@@ -121,6 +140,7 @@ class Executor:
         # spec and template texts as they were read: the answer is decoded without the texts
         written = replace(job, metadata=answer.metadata, status=answer.status)
         self._reader.fresh.note(written)
+        self._reader.first.forget(key_of(written))
         return written
 
     async def create_group(self, job: Job, group: PodGroup) -> None:
@@ -259,7 +279,7 @@ async def _each(items: Iterable[T], work: Callable[[T], Awaitable[None]]) -> lis
         for index, item in waiting:
             try:
                 await work(item)
-            except (*_REFUSED, JobError) as error:
+            except (*REFUSED, JobError) as error:
                 errors[index] = error
             except Exception as defect:  # noqa: BLE001  # raised below, as itself and not in a group
                 defects.append(defect)

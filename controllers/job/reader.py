@@ -11,6 +11,7 @@ from api import names
 from api.jobs import queue_of
 from api.owners import controller_of, is_controlled_by, is_of_kind
 from controllers.freshest import Freshest
+from controllers.job.first import FirstStatuses
 from controllers.job.recent import Recent
 from controllers.job.world import World, is_let_in, places
 from generated.batch.v1alpha1 import JOBS, Job
@@ -62,11 +63,18 @@ class Reader(msgspec.Struct, frozen=True):
     listers: Listers
     recent: Recent
     fresh: Freshest[Job] = msgspec.field(default_factory=Freshest)
+    first: FirstStatuses = msgspec.field(default_factory=FirstStatuses)
 
     def job(self, key: Key) -> Job | None:
-        """The job as of its last write."""
+        """The job as of its last write, with its first status if that is still to be written."""
         cached = self.listers.jobs.by_key(key)
-        return self.fresh.of(cached) if cached is not None else None
+        if cached is None:
+            return None
+        job = self.fresh.of(cached)
+        if not job.status.state.phase:
+            return self.first.of(job)
+        self.first.forget(key)  # in whatever way it came by a status
+        return job
 
     def pods(self, job: Job) -> tuple[Mapping[str, Pod], frozenset[str]]:
         """The job's pods by name, and the UIDs that were told to go."""

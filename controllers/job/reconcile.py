@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Final
 
@@ -21,7 +22,7 @@ from api.jobs import INTERNAL_ACTIONS
 from controllers.job import metrics
 from controllers.job.commands import Order
 from controllers.job.delays import TARGETED, Delayed, Delays, scope
-from controllers.job.executor import Executor, is_namespace_leaving
+from controllers.job.executor import REFUSED, Executor, is_namespace_leaving
 from controllers.job.facts import exit_code, failed_at, is_due, still_holds
 from controllers.job.inbox import Inbox
 from controllers.job.machine import Operation, cell
@@ -96,6 +97,7 @@ class JobReconciler:
         self._parts.executor.upkeep.forget(job.metadata.uid)
         self._parts.executor.tallies.forget(key)
         self._parts.reader.fresh.forget(key)
+        self._parts.reader.first.forget(key)
         metrics.drop(str(key))
 
     async def _take(self, order: Order) -> None:
@@ -165,6 +167,8 @@ class JobReconciler:
                 return 0.0
             if not self._is_over(key, request, error):
                 self.inbox.put_back(key, [request, *rest])
+                with suppress(*REFUSED):
+                    await self._parts.executor.settle(self._parts.reader.job(key) or job)
                 raise
             try:
                 await self._terminate(key, action, request, error)

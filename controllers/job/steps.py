@@ -66,7 +66,7 @@ class Preparation:
         """Raises ApiError, ConnectionFailed, JobError, QuantityError; each is told on the job before."""
         if not job.status.state.phase:
             with self._told(job, Reason.JOB_STATUS_ERROR, "Failed to initialize job status, err: "):
-                job = await self._executor.write_status(job, statuses.initial(job, now))
+                job = await self._executor.begin(job, now)
             for sentence in unreadable_timeouts(job):
                 self._events.warning(JOBS, job, Reason.POLICY_ERROR, sentence)
         world = self._reader.world(job)
@@ -121,6 +121,7 @@ class Preparation:
     async def _volumes(self, job: Job, world: World) -> Job:
         operations = name_claims(job, _suffix)
         if operations:
+            job = await self._executor.settle(job)
             meta = job.metadata
             answer = await self._clients.batch_v1alpha1.jobs.patch(meta.name, meta.namespace, JsonPatch(operations))
             named = tuple(
@@ -142,6 +143,7 @@ class Preparation:
         key = names.JOB_FORWARDING_KEY
         if job.metadata.annotations.get(key) == "true":
             return job
+        job = await self._executor.settle(job)
         body = {"metadata": {"uid": job.metadata.uid, "annotations": {key: "true"}}}
         answer = await self._clients.batch_v1alpha1.jobs.patch(
             job.metadata.name, job.metadata.namespace, MergePatch(body)

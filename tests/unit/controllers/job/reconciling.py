@@ -18,6 +18,7 @@ from generated.core.v1 import (
     Pod,
 )
 from generated.fakes.fakes import Fakes
+from generated.listers.batch_v1alpha1 import JobLister
 from generated.listers.core_v1 import PodLister
 from generated.meta.v1 import ObjectMeta
 from generated.scheduling.v1beta1 import Queue
@@ -43,9 +44,12 @@ class World:
         self.pods: Store[Pod] = Store(POD_INDEXERS)
         for pod in self.fakes.objects_of(Pod):
             self.pods.put(pod)
+        self.jobs: Store[Job] = Store(JobLister.INDEXERS)
+        for job in self.fakes.objects_of(Job):
+            self.jobs.put(job)
         groups = self.fakes.scheduling_v1beta1
         listers = Listers(
-            jobs=self.fakes.batch_v1alpha1.jobs,
+            jobs=JobLister(self.jobs),
             pods=PodLister(self.pods),
             groups=groups.pod_groups,
             queues=groups.queues,
