@@ -32,10 +32,12 @@ class Type(Enum):
     BOOL = "bool"
     TEXT = "string"
     ANY = ""
+    WITHOUT_EFFECT = "without effect"
+    """Known, so that a configuration keeps it, but what it is about isn't done: whoever sets it is told so."""
 
     def accepts(self, value: object) -> bool:
         """Whether a value can be read as this; null is as if absent."""
-        if value is None or self is Type.ANY:
+        if value is None or self in {Type.ANY, Type.WITHOUT_EFFECT}:
             return True
         if self is Type.BOOL:
             return isinstance(value, bool) or (isinstance(value, str) and value in _TRUE | _FALSE)
@@ -63,6 +65,8 @@ def checked(path: str, values: Mapping[str, Any], declared: Declared) -> tuple[d
         if kind is None:
             meant = hint(key, [name for name in declared if not name.endswith("*")])
             warnings.append(f"{path}.{key}: unknown argument has no effect{meant}")
+        elif kind is Type.WITHOUT_EFFECT:
+            warnings.append(f"{path}.{key}: has no effect, what it is about isn't done")
         elif kind.accepts(value):
             kept[key] = value
         else:

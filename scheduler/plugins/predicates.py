@@ -36,16 +36,16 @@ class Predicates(Plugin):
         "predicate.NodePortsEnable": Type.BOOL,
         "predicate.TaintTolerationEnable": Type.BOOL,
         "predicate.PodAffinityEnable": Type.BOOL,
-        "predicate.NodeVolumeLimitsEnable": Type.BOOL,
-        "predicate.VolumeZoneEnable": Type.BOOL,
+        "predicate.NodeVolumeLimitsEnable": Type.WITHOUT_EFFECT,
+        "predicate.VolumeZoneEnable": Type.WITHOUT_EFFECT,
         "predicate.PodTopologySpreadEnable": Type.BOOL,
         "predicate.VolumeBindingEnable": Type.BOOL,
         "predicate.CacheEnable": Type.BOOL,
         "predicate.DynamicResourceAllocationEnable": Type.BOOL,
-        "volumebinding.bindTimeoutSeconds": Type.INT,
-        "volumebinding.weight": Type.INT,
-        "volumebinding.shape": Type.ANY,
-        "dynamicresources.filterTimeoutSeconds": Type.INT,
+        "volumebinding.bindTimeoutSeconds": Type.WITHOUT_EFFECT,
+        "volumebinding.weight": Type.WITHOUT_EFFECT,
+        "volumebinding.shape": Type.WITHOUT_EFFECT,
+        "dynamicresources.filterTimeoutSeconds": Type.WITHOUT_EFFECT,
     }
 
     def __init__(self, arguments: Arguments) -> None:
