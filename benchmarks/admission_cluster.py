@@ -19,6 +19,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -97,7 +98,7 @@ def replicas(flavour: str, plane: ControlPlane, pair: ServingPair, directory: Pa
             ]
         log = (directory / f"{flavour}-{port}.log").open("wb")
         processes.append(subprocess.Popen([sys.executable, *command], cwd=ROOT, stdout=log, stderr=log))
-        if flavour != "allow" and not wait_until(lambda health=health: _is_ready(health, directory / "ca.crt"), 60):
+        if flavour != "allow" and not wait_until(partial(_is_ready, health, directory / "ca.crt"), 60):
             raise SystemExit(f"the webhook manager did not get ready:\n{Path(log.name).read_text()[-2000:]}")
         plane.apply_webhooks([configuration], f"https://localhost:{port}", pair.ca)
     try:

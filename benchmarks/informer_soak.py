@@ -23,11 +23,12 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 from urllib.parse import urlsplit
 
 import yaml
 from msgspec.structs import replace
+from prometheus_client.registry import Collector
 
 from api.poddecoding import pod_decoder
 from benchmarks.faulty_proxy import Counts, FaultyProxy
@@ -84,13 +85,20 @@ class Story:
             self.faults.append(f"{self.name}: {fault}: {key_of(obj)} {meta.uid} at {meta.resource_version}")
 
 
+class Selection(TypedDict):
+    """Which objects are meant, as the client takes it; empty for all."""
+
+    label_selector: str
+    field_selector: str
+
+
 @dataclass
 class Watched:
     """An informer, its story, and how to ask the server for the same objects."""
 
     informer: Informer[Any]
     story: Story
-    selection: dict[str, str]
+    selection: Selection
     is_selective: bool
 
     async def difference(self, truth: Client, namespace: str) -> str:
@@ -206,8 +214,11 @@ class Soak:
         )
         story = Story(name)
         informer.add_handler(story)
-        selection = {key: value for key, value in options.items() if key.endswith("_selector")}
-        return Watched(informer, story, selection, bool(selection) if is_selective is None else is_selective)
+        selection = Selection(
+            label_selector=options.get("label_selector", ""), field_selector=options.get("field_selector", "")
+        )
+        chooses = any(selection.values())
+        return Watched(informer, story, selection, chooses if is_selective is None else is_selective)
 
     async def _make_trouble(self, truth: Client, proxy: FaultyProxy, seconds: float, restart_every: float) -> None:
         until = time.monotonic() + seconds
@@ -312,7 +323,7 @@ class Soak:
         report.expired = int(_gone() - before[1])
 
 
-def _total(metric: Any) -> float:
+def _total(metric: Collector) -> float:
     """Sum of a counter over all its series."""
     return sum(sample.value for family in metric.collect() for sample in family.samples)
 

@@ -69,7 +69,7 @@ class Lister(Generic[T]):
         self._indexes: dict[str, Index[T]] = {name: Index(values_of) for name, values_of in (indexers or {}).items()}
 
     @classmethod
-    def filled(cls, objects: Iterable[T], indexers: Mapping[str, Indexer[T]] | None = None) -> Lister[T]:
+    def filled(cls, objects: Iterable[T], indexers: Mapping[str, Indexer[T]] | None = None) -> Store[T]:
         """A lister of exactly these objects, for tests and for functions of a snapshot."""
         store: Store[T] = Store(indexers)
         for obj in objects:

@@ -15,11 +15,13 @@ from __future__ import annotations
 import asyncio
 import selectors
 from collections.abc import Callable, Coroutine, Mapping
-from typing import Any, TypeVar
+from concurrent.futures import Executor
+from typing import Any, TypeVar, TypeVarTuple
 
 import pytest
 
 T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 
 IO_GRACE = 0.01
 """Real seconds that open sockets get to become ready before time jumps over them."""
@@ -71,7 +73,7 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
     def time(self) -> float:
         return self._jumping.now
 
-    def run_in_executor(self, executor: Any, func: Callable[..., T], *args: Any) -> asyncio.Future[T]:
+    def run_in_executor(self, executor: Executor | None, func: Callable[[*Ts], T], *args: *Ts) -> asyncio.Future[T]:
         self._jumping.threads += 1
         future = super().run_in_executor(executor, func, *args)
         future.add_done_callback(self._thread_answered)

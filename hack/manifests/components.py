@@ -83,7 +83,7 @@ def modules_of(package: str, root: Path) -> Iterable[ModuleType]:
             yield load_module(found.name, root)
 
 
-def load_module(name: str, root: Path) -> Any:
+def load_module(name: str, root: Path) -> ModuleType:
     """Import a module. Raises ManifestError naming the place of the mistake, whatever it is."""
     try:
         return importlib.import_module(name)

@@ -61,7 +61,8 @@ class Hooks:
     async def bundle(self, target: Target) -> bytes:
         """The CA bundle that stands in the target."""
         found = await self.client.get(resource_of(target), target.name)
-        return found.webhooks[0].client_config.ca_bundle
+        bundle: bytes = found.webhooks[0].client_config.ca_bundle
+        return bundle
 
     async def overwrite(self, target: Target, bundle: bytes) -> None:
         """Put another bundle in place, as a careless installer does."""

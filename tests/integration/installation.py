@@ -40,7 +40,7 @@ class Process:
         self.name = deployment["metadata"]["name"]
         self._pod = deployment["spec"]["template"]["spec"]
         self._container = self._pod["containers"][0]
-        self._folder = folder / self.name
+        self._folder: Path = folder / self.name
         self._folder.mkdir()
         self.health, self.port = free_port(), free_port()
         self._mounts = self._mount(objects)

@@ -284,13 +284,17 @@ async def test_swapped_files_lose_no_request(client: Client, hooks: Hooks, tmp_p
     async with background(keeper.run(), keep_from_files(rollover, files)):
         assert await keeper.wait_in_place(30)
         await in_force(client, server, hooks.namespace)
+
+        async def swap(pair: ServingPair) -> None:
+            await load_.goes_on()
+            mount(tmp_path, pair)
+            await eventually(server.served, lambda cert: cert == pair.cert)
+            await eventually(lambda: hooks.bundle(target), lambda bundle: bundle == pair.ca)
+            await load_.goes_on()
+
         async with background(load_.run()):
-            for pair in (TWO, ONE):
-                await load_.goes_on()
-                mount(tmp_path, pair)
-                await eventually(server.served, lambda cert, pair=pair: cert == pair.cert)
-                await eventually(lambda: hooks.bundle(target), lambda bundle, pair=pair: bundle == pair.ca)
-                await load_.goes_on()
+            await swap(TWO)
+            await swap(ONE)
     server.server.abort()
     assert load_.failures == []
 

@@ -27,7 +27,7 @@ from tests.integration.crd_rows import (
 )
 
 
-def rows(values: list[Any]) -> Any:
+def rows(values: list[Any]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("row", [pytest.param(row, id=f"{row.kind}: {row.title}") for row in values])
 
 

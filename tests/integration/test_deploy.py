@@ -16,7 +16,7 @@ import secrets
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -158,7 +158,7 @@ def remove(plane: ControlPlane, paths: list[str]) -> None:
     there = [path for path in paths if is_there(plane, path)]
     plane.api.each(plane.api.delete, there)
     for path in there:
-        assert wait_until(lambda path=path: not is_there(plane, path), MINUTE), path
+        assert wait_until(partial(is_gone, plane, path), MINUTE), path
 
 
 @pytest.fixture
@@ -172,6 +172,10 @@ def is_there(plane: ControlPlane, path: str) -> bool:
     except NotFound:
         return False
     return True
+
+
+def is_gone(plane: ControlPlane, path: str) -> bool:
+    return not is_there(plane, path)
 
 
 def versions(kubectl: Kubectl, objects: list[dict[str, Any]]) -> dict[str, str]:

@@ -109,13 +109,11 @@ async def test_the_policy_of_a_task_wins_over_the_jobs(case: Case) -> None:
     ("action", "delay", "again"),
     [
         ("RestartPod", "1s", {"j-w-0"}),
-        ("RestartTask", None, {"j-w-0", "j-w-1", "j-w-2", "j-w-3"}),
-        ("RestartPartition", None, {"j-w-0", "j-w-1"}),
+        ("RestartTask", "", {"j-w-0", "j-w-1", "j-w-2", "j-w-3"}),
+        ("RestartPartition", "", {"j-w-0", "j-w-1"}),
     ],
 )
-async def test_a_targeted_restart_leaves_all_others_alone(
-    case: Case, action: str, delay: str | None, again: set[str]
-) -> None:
+async def test_a_targeted_restart_leaves_all_others_alone(case: Case, action: str, delay: str, again: set[str]) -> None:
     policy = LifecyclePolicy(event="PodEvicted", action=action, timeout=delay)
     partitions = PartitionPolicySpec(total_partitions=2, partition_size=2)
     worker = a_task("w", 4, **({"partition_policy": partitions} if action == "RestartPartition" else {}))

@@ -128,7 +128,7 @@ def test_a_dump_replays_to_the_same_decisions_and_the_state_can_be_logged(
     gangs.create("large", 2, "100")
     assert wait_until(lambda: gangs.bound("first") == 2 and bool(gangs.message("large")), 60)
     scheduler.process.send_signal(signal.SIGUSR1)
-    assert wait_until(lambda: list(scheduler.directory.glob("snapshot-*.json")), 90)
+    assert wait_until(lambda: bool(list(scheduler.directory.glob("snapshot-*.json"))), 90)
     (dump,) = scheduler.directory.glob("snapshot-*.json")
     nodes = json.loads(dump.read_text().splitlines()[0])
     assert set(gangs.places("first")) <= set(nodes)

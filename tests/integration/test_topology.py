@@ -19,7 +19,7 @@ tiers:
 - plugins: [{name: priority}, {name: gang}]
 - plugins: [{name: predicates}, {name: nodeorder}, {name: network-topology-aware}]
 """
-HARD_1 = {"networkTopology": {"mode": "hard", "highestTierAllowed": 1}}
+HARD_1 = {"mode": "hard", "highestTierAllowed": 1}
 
 
 class Trees:
@@ -92,11 +92,11 @@ def gangs(control_plane: ControlPlane, namespace: str, nodes: list[str]) -> Gang
 
 @pytest.mark.usefixtures("scheduler", "racks")
 def test_a_hard_gang_lies_in_one_rack_and_one_that_fits_in_none_says_so(gangs: Gangs, nodes: list[str]) -> None:
-    gangs.create("close", 7, "1", **HARD_1)
+    gangs.create("close", 7, "1", networkTopology=HARD_1)
     assert wait_until(lambda: gangs.phase("close") == "Running", 60)
     places = set(gangs.places("close"))
     assert places in (set(nodes[:2]), set(nodes[2:]))
-    gangs.create("wide", 9, "1", networkTopology={"mode": "hard", "highestTierAllowed": 1})
+    gangs.create("wide", 9, "1", networkTopology=HARD_1)
     assert wait_until(lambda: "no hypernode of tier 1 or lower has enough free resources" in gangs.message("wide"), 60)
     assert gangs.bound("wide") == 0
     gangs.create("row", 8, "1", networkTopology={"mode": "hard", "highestTierAllowed": 2})
@@ -107,7 +107,7 @@ def test_a_hard_gang_lies_in_one_rack_and_one_that_fits_in_none_says_so(gangs: G
 def test_after_a_restart_a_further_pod_comes_beside_its_gang(
     gangs: Gangs, scheduler: Scheduler, nodes: list[str]
 ) -> None:
-    gangs.create("close", 3, "1", **HARD_1)
+    gangs.create("close", 3, "1", networkTopology=HARD_1)
     assert wait_until(lambda: gangs.phase("close") == "Running", 60)
     home = set(nodes[:2]) if gangs.places("close")[0] in nodes[:2] else set(nodes[2:])
     scheduler.kill()
@@ -125,7 +125,7 @@ def test_a_tree_in_dispute_holds_back_who_needs_it_until_it_is_settled(
     gangs.create("row", 9, "1", networkTopology={"mode": "hard", "highestTierAllowed": 2})
     assert wait_until(lambda: "the hypernode tree is not ready" in gangs.message("row"), 60)
     assert f"HyperNode {racks[0]} already has a parent" in gangs.message("row")
-    gangs.create("rack", 2, "1", **HARD_1)
+    gangs.create("rack", 2, "1", networkTopology=HARD_1)
     assert wait_until(lambda: gangs.phase("rack") == "Running", 60)
     trees.delete(rival)
     assert wait_until(lambda: gangs.phase("row") == "Running", 60)

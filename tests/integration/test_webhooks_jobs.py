@@ -212,7 +212,7 @@ def test_clients_find_the_words_that_they_look_for(start: Callable[..., Manager]
         assert [word for word in words if word not in told] == [], told
     manager.create("Job", {"tasks": [task("t" * 59)]})
     place = f"/apis/batch.volcano.sh/v1alpha1/namespaces/{manager.namespace}/jobs/x"
-    for tasks, words in (
+    for tasks, word in (
         ([task("t" * 59, replicas=5)], ""),
         ([task("t" * 59, replicas=11)], "create pod with name x-tttt"),
         ([task("t" * 59), task("u")], "job updates may not add or remove tasks"),
@@ -222,8 +222,8 @@ def test_clients_find_the_words_that_they_look_for(start: Callable[..., Manager]
             told = ""
         except ApiError as error:
             told = error.status.message
-        assert bool(told) is bool(words), told
-        assert words in told
+        assert bool(told) is bool(word), told
+        assert word in told
 
 
 def test_a_queue_that_was_made_a_moment_ago_takes_jobs(start: Callable[..., Manager]) -> None:

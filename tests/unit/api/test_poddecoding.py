@@ -10,7 +10,7 @@ import pytest
 from api.poddecoding import pod_decoder
 
 
-def a_pod(number: int, node: str = "", **status: Any) -> bytes:
+def a_pod(number: int, node: str = "", /, **status: Any) -> bytes:
     token = f"kube-api-access-abcd{number}"
     container = {"name": "c", "image": "i", "volumeMounts": [{"name": token, "mountPath": "/var"}]}
     spec = {"containers": [container], "volumes": [{"name": token, "projected": {}}], "schedulerName": "volcano"}
@@ -67,10 +67,13 @@ def test_what_the_kubelet_says_of_the_size_of_containers_is_shared() -> None:
     held = {"name": "c", "resources": SIZE, "allocatedResources": SIZE["requests"]}
     statuses = {"containerStatuses": [held], "initContainerStatuses": [held]}
     first, second = (decoder.decode(a_pod(number, **statuses)).status for number in (1, 2))
-    for of in (lambda status: status.container_statuses[0], lambda status: status.init_container_statuses[0]):
-        assert msgspec.to_builtins(of(first).resources) == SIZE
-        assert of(first).resources is of(second).resources
-        assert of(first).allocated_resources is of(second).allocated_resources
+    for one, other in (
+        (first.container_statuses[0], second.container_statuses[0]),
+        (first.init_container_statuses[0], second.init_container_statuses[0]),
+    ):
+        assert msgspec.to_builtins(one.resources) == SIZE
+        assert one.resources is other.resources
+        assert one.allocated_resources is other.allocated_resources
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -20,6 +21,13 @@ AMOUNTS = st.dictionaries(
 def container(
     name: str = "c", *, sidecar: bool = False, limits: dict[str, Any] | None = None, **requests: Any
 ) -> dict[str, Any]:
+    return asking(requests, name, sidecar=sidecar, limits=limits)
+
+
+def asking(
+    requests: Mapping[str, Any], name: str = "c", *, sidecar: bool = False, limits: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """A container, by a mapping of what it requests."""
     made: dict[str, Any] = {"name": name, "resources": {"requests": requests, "limits": limits or {}}}
     return {**made, "restartPolicy": "Always"} if sidecar else made
 
@@ -128,8 +136,8 @@ def test_requests_are_the_largest_of_all_steps(main: list[dict[str, Any]], init:
 @pytest.mark.parametrize("sidecars", [True, False])
 def test_many_containers_with_resources_of_their_own_take_no_more_than_their_share(sidecars: bool) -> None:
     def pod(size: int) -> Pod:
-        several = [container(**{f"a.b/{number}": "1"}) for number in range(size)]
-        early = [container(sidecar=sidecars and not number % 2, **{f"a.b/{number}": "1"}) for number in range(size)]
+        several = [asking({f"a.b/{number}": "1"}) for number in range(size)]
+        early = [asking({f"a.b/{number}": "1"}, sidecar=sidecars and not number % 2) for number in range(size)]
         return pod_of(spec_of(*several, init=tuple(early)))
 
     small, large = pod(100), pod(400)
@@ -316,7 +324,7 @@ def test_two_lists_are_the_same_when_their_amounts_are() -> None:
 def test_scores_presume_requests_of_containers_that_name_none(
     requests: list[dict[str, str]], expected: tuple[float, float]
 ) -> None:
-    spec = pod_of(spec_of(*(container(f"c{place}", **held) for place, held in enumerate(requests)))).spec
+    spec = pod_of(spec_of(*(asking(held, f"c{place}") for place, held in enumerate(requests)))).spec
     assert resources.nonzero_requests(spec) == expected
 
 
@@ -345,7 +353,7 @@ def test_an_absurd_request_takes_no_digits_from_the_sums_of_others(asked: str) -
 )
 def test_nor_does_an_absurd_pod_whatever_it_asks_for(asked: str, name: str, small: str) -> None:
     def counted(amount: str) -> float:
-        return float(resources.scheduling_numbers(pod_of(spec_of(container(**{name: amount}))))[name])
+        return float(resources.scheduling_numbers(pod_of(spec_of(asking({name: amount}))))[name])
 
     assert counted(small) + counted(asked) - counted(asked) == counted(small)
 
@@ -362,7 +370,7 @@ def test_nor_does_an_absurd_pod_whatever_it_asks_for(asked: str, name: str, smal
     ],
 )
 def test_a_pod_may_have_the_largest_machine_for_itself(name: str, amount: str, expected: int) -> None:
-    assert resources.scheduling_numbers(pod_of(spec_of(container(**{name: amount}))))[name] == expected
+    assert resources.scheduling_numbers(pod_of(spec_of(asking({name: amount}))))[name] == expected
 
 
 @pytest.mark.parametrize(
@@ -388,5 +396,5 @@ def test_more_never_counts_for_less(name: str) -> None:
     asked = [f"1e{power}" for power in range(30)]
     counted = [resources.numbers(resources.amounts({name: amount}))[name] for amount in asked]
     assert counted == sorted(counted)
-    of_pods = [resources.scheduling_numbers(pod_of(spec_of(container(**{name: amount}))))[name] for amount in asked]
+    of_pods = [resources.scheduling_numbers(pod_of(spec_of(asking({name: amount}))))[name] for amount in asked]
     assert of_pods == sorted(of_pods)

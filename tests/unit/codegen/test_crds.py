@@ -14,7 +14,7 @@ from codegen.source import load
 from tests.unit.codegen.projects import PROJECT, real, real_kind, with_spec, write
 
 TEMPLATED = ("Job", "CronJob", "JobFlow", "JobTemplate", "HyperJob")
-NAMES = {
+NAMES: dict[str, tuple[str, str, list[str] | None, str, dict[str, object] | None]] = {
     "Job": ("jobs.batch.volcano.sh", "job", ["vcjob", "vj"], "Namespaced", {"status": {}}),
     "CronJob": ("cronjobs.batch.volcano.sh", "cronjob", ["cronvcjob", "cronvj"], "Namespaced", {"status": {}}),
     "Command": ("commands.bus.volcano.sh", "command", None, "Namespaced", None),

@@ -29,7 +29,11 @@ def test_a_full_disk_is_told_in_one_line_with_the_file(
         def write(self, _: str) -> int:
             raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("os.fdopen", lambda handle, *_, **__: os.close(handle) or Full())
+    def opened(handle: int, *_: object, **__: object) -> Full:
+        os.close(handle)
+        return Full()
+
+    monkeypatch.setattr("os.fdopen", opened)
     assert main(["--root", str(write(tmp_path)), "generate"]) == MISTAKES
     [line] = capsys.readouterr().err.splitlines()
     assert re.fullmatch(rf"{tmp_path}/[\w./]+\w can't be read or written: No space left on device", line)

@@ -46,7 +46,7 @@ def server_of(*handlers: Any) -> AdmissionServer:
     return AdmissionServer(handlers, ServingTls(), host="127.0.0.1", port=0)
 
 
-def post(path: str, body: bytes | None = None, *, query: str = "", **headers: str) -> HttpRequest:
+def post(path: str, body: bytes | None = None, query: str = "", /, **headers: str) -> HttpRequest:
     names = {name.replace("_", "-"): value for name, value in headers.items()}
     return HttpRequest("POST", path, query, {**JSON_TYPE, **names}, encoded(obj={}) if body is None else body, True)
 
@@ -225,7 +225,7 @@ async def test_a_handler_that_takes_too_long_is_cut_off_before_the_server_stops_
             cancelled.set()
 
     started = loop.time()
-    pending = server_of(handler("/slow", wait)).handle(post("/slow", query=query))
+    pending = server_of(handler("/slow", wait)).handle(post("/slow", None, query))
     assert isinstance(pending, Awaitable)
     response = await pending
 
@@ -283,9 +283,9 @@ async def test_reviews_are_answered_over_tls() -> None:
     server = AdmissionServer(
         [mutator("/m", Changed(Thing(spec=Spec(queue="q")))), handler("/v", later)], tls, host="127.0.0.1", port=0
     )
-    assert not server.is_ready
+    was_ready = server.is_ready
     await server.start()
-    assert server.is_ready
+    assert (was_ready, server.is_ready) == (False, True)
     try:
         async with await Client.connect(server.port) as client:
             body = encoded(obj={"spec": {"queue": "a"}})

@@ -107,8 +107,8 @@ def test_a_handler_has_a_configuration_of_its_own(handler: Any, expected: Target
 async def test_the_bundle_is_written_into_every_webhook(present: bytes) -> None:
     world = World(configuration(present, ONE.ca, present))
     world.keeper.set_bundle(ONE.ca)
-    assert not world.keeper.is_in_place
-    assert world.keeper.missing == ("MutatingWebhookConfiguration hooks: the CA bundle isn't written yet",)
+    missing = ("MutatingWebhookConfiguration hooks: the CA bundle isn't written yet",)
+    assert (world.keeper.is_in_place, world.keeper.missing) == (False, missing)
 
     assert await world.turn() == DONE
 
@@ -145,9 +145,7 @@ async def test_a_missing_configuration_is_waited_for() -> None:
 
     world.put(configuration(b""))
     assert await world.turn() == DONE
-    assert world.keeper.is_in_place
-
-    assert world.keeper.problem() == ""
+    assert (world.keeper.is_in_place, world.keeper.problem()) == (True, "")
 
     world.found.clear()
     assert await world.turn() == DONE

@@ -8,7 +8,8 @@ import ssl
 
 import pytest
 
-from runtime.connections import Broken, Pool, Unreachable
+from runtime.connections import Pool, Unreachable
+from runtime.streaming import Broken
 from tests.scripted_server import Exchange, ScriptedServer, answer, hang
 
 GET = b"GET / HTTP/1.1\r\nHost: h\r\n\r\n"

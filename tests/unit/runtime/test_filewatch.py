@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -116,8 +117,17 @@ async def test_what_the_kernel_does_not_tell_is_found_by_a_slow_poll(
 async def test_what_leaves_the_contents_alone_is_no_news(
     way: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    file, looks, read = tmp_path / "file", [], filewatch._read
-    monkeypatch.setattr(filewatch, "_read", lambda path: looks.append(path) or read(path))
+    file, read = tmp_path / "file", filewatch._read
+    looks: list[Path] = []
+
+    def noting(path: Path) -> bytes | None:
+        looks.append(path)
+        return read(path)
+
+    def has_looked_since(seen: int) -> bool:
+        return len(looks) > seen
+
+    monkeypatch.setattr(filewatch, "_read", noting)
     file.write_text("1")
     async with aclosing(follow([file], **way)) as changes:
         assert await after(changes, file) == b"1"
@@ -126,7 +136,7 @@ async def test_what_leaves_the_contents_alone_is_no_news(
             seen = len(looks)
             (tmp_path / f"other-{number}").write_text("x")
             file.touch()
-            await eventually(lambda seen=seen: len(looks) > seen)
+            await eventually(partial(has_looked_since, seen))
         assert not news.done()
         file.write_text("2")
         assert (await asyncio.wait_for(news, 20))[file] in {b"", b"2"}

@@ -179,7 +179,7 @@ async def test_a_retired_connection_finishes_what_it_has_and_closes() -> None:
     await turn()
     wire.connection.retire()
     assert not wire.connection.is_open
-    assert not wire.ended
+    assert not wire.is_closing()
     wire.receive(answer(1))
     assert (await waiting).status == 200
     assert wire.ended == "aborted"

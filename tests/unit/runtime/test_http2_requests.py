@@ -40,10 +40,10 @@ def test_what_differs_between_requests_is_told_each_time() -> None:
         ("GET", "/a", "", {}, None),
     ]
     for method, target, authorization, headers, body in calls * 2:
-        found = dict(fields(heads.encode(method, target, authorization, headers, body)))  # type: ignore[arg-type]
+        found = dict(fields(heads.encode(method, target, authorization, headers, body)))
         assert (found[":method"], found[":path"]) == (method, target)
         assert found.get("authorization", "") == authorization
-        assert found.get("content-type") == headers.get("Content-Type")  # type: ignore[attr-defined]
+        assert found.get("content-type") == headers.get("Content-Type")
         assert found.get("content-length") == (None if body is None else str(len(body)))
 
 

@@ -9,14 +9,13 @@ from tests.unit.runtime.models import Meta, Pod
 
 
 def value(metric: Gauge) -> float:
-    return metric._value.get()
+    return float(metric._value.get())
 
 
 def total(metric: Histogram) -> tuple[float, float]:
     """(count, sum)"""
-    samples = {
-        sample.name.rpartition("_")[2]: sample.value for sample in metric.collect()[0].samples if not sample.labels
-    }
+    [family] = metric.collect()
+    samples = {sample.name.rpartition("_")[2]: sample.value for sample in family.samples if not sample.labels}
     return samples["count"], samples["sum"]
 
 

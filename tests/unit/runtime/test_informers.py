@@ -50,8 +50,8 @@ async def test_indexes_of_all_who_ask_add_up() -> None:
 async def test_the_same_objects_in_two_forms_are_refused() -> None:
     informers = Informers(ScriptedClient().as_client())
     decoder = InterningDecoder(Pod, intern=("spec.containers",))
-    informers.of(PODS, decoder=decoder)
-    assert informers.of(PODS, decoder=decoder)
+    shared = informers.of(PODS, decoder=decoder)
+    assert informers.of(PODS, decoder=decoder) is shared
     with pytest.raises(ValueError, match="pods is shared already"):
         informers.of(PODS)
     with pytest.raises(ValueError, match="pods is shared already"):

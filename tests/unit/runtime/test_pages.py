@@ -17,7 +17,7 @@ from tests.unit.runtime.nested import DEEP as DEPTH
 from tests.unit.runtime.nested import TOO_DEEP
 
 
-def page_body(items: Sequence[Any] | None, version: str = "9", **meta: Any) -> bytes:
+def page_body(items: Sequence[Any] | None, version: str = "9", /, **meta: Any) -> bytes:
     return msgspec.json.encode({"kind": "ThingList", "metadata": {"resourceVersion": version, **meta}, "items": items})
 
 

@@ -292,9 +292,9 @@ async def test_closing_the_transport_ends_its_requests(script: Answer, head_came
 
 async def test_a_closed_transport_says_so() -> None:
     transport = connect("http://127.0.0.1:1")
-    assert not transport.is_closed
+    was_closed = transport.is_closed
     await transport.aclose()
-    assert transport.is_closed
+    assert (was_closed, transport.is_closed) == (False, True)
     with pytest.raises(RuntimeError, match="the transport is closed"):
         await transport.send(GET)
 

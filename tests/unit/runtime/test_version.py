@@ -41,7 +41,7 @@ def test_the_block_names_interpreter_and_platform() -> None:
     ("machine", "name"), [("x86_64", "amd64"), ("aarch64", "arm64"), ("arm64", "arm64"), ("riscv64", "riscv64")]
 )
 def test_architectures_are_named_as_images_name_them(monkeypatch: pytest.MonkeyPatch, machine: str, name: str) -> None:
-    monkeypatch.setattr(version.os, "uname", lambda: SimpleNamespace(machine=machine))
+    monkeypatch.setattr("os.uname", lambda: SimpleNamespace(machine=machine))
     assert version.architecture() == name
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -59,7 +60,7 @@ def hypernode(name: str, tier: int, *members: MemberSpec, tier_name: str = "", c
     )
 
 
-def grow(world: World, tree: dict[str, tuple[int, Sequence[str]]]) -> None:
+def grow(world: World, tree: Mapping[str, tuple[int, Sequence[str]]]) -> None:
     """Add HyperNodes: name to tier and members, which are children where the tree has them and nodes else."""
     for name, (tier, members) in tree.items():
         parts = (child(member) if member in tree else by_name(member) for member in members)
@@ -107,10 +108,19 @@ def hard(tier: int) -> NetworkTopologySpec:
 
 
 def labelled(
-    world: World, job: str, name: str, shape: Shape, *, node: str = "", status: Status | None = None, **labels: str
+    world: World,
+    job: str,
+    name: str,
+    shape: Shape,
+    named: Mapping[str, str] = MappingProxyType({}),
+    /,
+    *,
+    node: str = "",
+    status: Status | None = None,
+    **labels: str,
 ) -> Task:
-    """Add a pod with labels to a job."""
-    pod = Pod(metadata=ObjectMeta(name=name, namespace="ns", uid=f"uid-{name}", labels=labels))
+    """Add a pod with labels to a job; `named` are those whose keys a test computes."""
+    pod = Pod(metadata=ObjectMeta(name=name, namespace="ns", uid=f"uid-{name}", labels={**named, **labels}))
     state = status if status is not None else (Status.RUNNING if node else Status.PENDING)
     task = Task(
         uid=f"uid-{name}", namespace="ns", name=name, job=f"ns/{job}", shape=shape, status=state, pod=pod, role="w"

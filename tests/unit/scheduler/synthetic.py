@@ -58,7 +58,9 @@ def odd_tasks(task: Any, view: View) -> Any:
 def _zone_pods(view: View) -> Floats:
     cluster = view.cluster
     facet = cluster.label("zone")
-    pods = np.bincount(facet.numbers, weights=cluster.columns.requested[PODS], minlength=len(facet.values))
+    weights = cluster.columns.requested[PODS]
+    # What has weights is summed in float64, which numpy's types don't say.
+    pods = np.bincount(facet.numbers, weights=weights, minlength=len(facet.values)).astype(np.float64)
     pods[[place for place, value in enumerate(facet.values) if value is None]] = 0.0
     result: Floats = pods[facet.numbers[view.rows]]
     return result
@@ -74,7 +76,8 @@ def cluster_full(task: Any, view: View) -> Any:
 
 
 def pods_left(task: Any, view: View) -> Floats:
-    return view.requested[PODS] % 3.0
+    result: Floats = view.requested[PODS] % 3.0
+    return result
 
 
 def tasks_there(task: Any, view: View) -> Floats:

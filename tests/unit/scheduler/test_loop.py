@@ -67,10 +67,10 @@ def test_a_spent_budget_leaves_the_rest_to_the_next_cycle(monkeypatch: pytest.Mo
     for name in ("a", "b"):
         world.gang(name, [("w", 1, shape())])
     # The first cycle's time is over at its second question.
-    asked: list[float] = []
+    over_at = [2]
     results: list[Result] = []
     keeper = Facts(world.cluster, scheduler_names=("volcano",), default_queue="default")
-    monkeypatch.setattr(Budget, "of_seconds", lambda *_: Budget.replayed(None if asked else asked.append(1.0) or 2))
+    monkeypatch.setattr(Budget, "of_seconds", lambda *_: Budget.replayed(over_at.pop() if over_at else None))
     scheduler = made(keeper, results)
     scheduler.cycle()
     scheduler.cycle()

@@ -323,7 +323,7 @@ async def test_a_job_that_goes_while_it_is_looked_at_leaves_nothing_behind() -> 
 
     async def last_look(*arguments: Any, **options: Any) -> None:
         await create(*arguments, **options)
-        world.fakes.batch_v1alpha1.jobs.lister.remove(KEY)
+        world.fakes.batch_v1alpha1.jobs.lister.remove(KEY)  # type: ignore[attr-defined]  # a filled lister is a store
         world.reconciler.forget(job)
 
     world.reconciler._parts.executor._create_pod = last_look  # type: ignore[method-assign]  # what happens meanwhile

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -177,7 +178,7 @@ def test_pods_are_probed_and_outlast_a_drain(pods: dict[str, Any]) -> None:
 def drain_seconds(name: str, pod: dict[str, Any]) -> float:
     if name == "volcano-admission":
         return webhooks.options.service(flags(pod)).drain_seconds
-    default: float = Manager.__init__.__kwdefaults__["drain_seconds"]
+    default: float = inspect.signature(Manager).parameters["drain_seconds"].default
     return scheduler.__main__.DRAIN_SECONDS if name in SCHEDULERS else default
 
 

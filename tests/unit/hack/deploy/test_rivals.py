@@ -12,7 +12,7 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def deployment(name: str = "volcano-scheduler", **changes: Any) -> dict[str, Any]:
-    settings = {"replicas": 2, "app": "volcano-scheduler", "args": (), "manager": "helm"} | changes
+    settings: dict[str, Any] = {"replicas": 2, "app": "volcano-scheduler", "args": (), "manager": "helm"} | changes
     return {
         "apiVersion": "apps/v1", "kind": "Deployment",
         "metadata": {"name": name, "namespace": "batch", "managedFields": [{"manager": settings["manager"]}]},

@@ -38,6 +38,7 @@ def step(world: World, memory: Memory, number: int) -> Result:
         if isinstance(decision, Evict):
             fresh, node = f"{old.uid}+", ""
         else:
+            assert isinstance(decision, Bind)
             fresh, node = old.uid, decision.node
         cluster.add_task(
             Task(

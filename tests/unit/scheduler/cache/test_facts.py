@@ -162,9 +162,13 @@ def test_an_update_that_does_not_know_of_our_bind_yet_is_ignored() -> None:
     task.status = Status.BINDING
     made.cluster.add_task(task, "n1")
     made.apply(("Pod", old, pod(metadata={"labels": {"new": "label"}})))
-    assert made.cluster.tasks["uid-g-w-0"].status is Status.BINDING
+    assert state_of(made) is Status.BINDING
     made.apply(("Pod", old, pod(spec={"nodeName": "n1"})))
-    assert made.cluster.tasks["uid-g-w-0"].status is Status.BOUND
+    assert state_of(made) is Status.BOUND
+
+
+def state_of(made: Facts, uid: str = "uid-g-w-0") -> Status:
+    return made.cluster.tasks[uid].status
 
 
 def binding(made: Facts) -> Task:

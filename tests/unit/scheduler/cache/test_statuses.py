@@ -21,7 +21,7 @@ def test_a_status_is_written_once_however_often_it_is_offered() -> None:
     assert statuses.offer("u", status("Pending"), 0).is_first
     first = statuses.next("u")
     assert first == status("Pending")
-    statuses.written("u", status("Pending") if first is None else first, 0)
+    statuses.written("u", first, 0)
     assert statuses.next("u") is None
     assert statuses.offer("u", status("Pending", session="s2"), 1) == Offer()
     assert statuses.owed == 0

@@ -96,7 +96,7 @@ def test_the_state_comes_back_to_the_last_bit(seed: int, odd: float) -> None:
     run_cycle(world.cluster, memory, ACTIONS, uid="s", now=1.0)
     for task in list(world.cluster.tasks.values())[:2]:
         memory.nominations.by_task[task.uid] = Nomination(
-            task.uid, task.key, task.job, "n", "preempt", {"v": "ns/v"}, 3.0
+            task.uid, task.key, task.job, "n", "preempt", {"v": "ns/v"}, since=3.0
         )
     for place, selector in enumerate(({"app": "a"}, {"app": "b", "tier": "c"})):
         world.cluster.workloads.set_service("ns", f"s{place}", selector)

@@ -62,7 +62,7 @@ def test_of_like_jobs_one_is_asked_about_and_all_are_told_once(monkeypatch: pyte
     assert {each.refusal for each in first.outcome.jobs} == {"resource in cluster is overused: overused cpu"}
     assert names == ["j0"]
     second = run(world, memory, now=1001.0)
-    assert (told(second), second.outcome.asleep) == ({}, {"ns/j0", "ns/j1", "ns/j2"})
+    assert (told(second), second.outcome.asleep) == ({}, frozenset({"ns/j0", "ns/j1", "ns/j2"}))
     assert len(names) == 2
 
 

@@ -68,7 +68,7 @@ def test_a_job_that_no_node_can_take_is_told_once_and_passed_over_until_a_node_c
     assert messages(run(world, memory))[0] == "0/3 nodes are unavailable: 3 Insufficient cpu."
     world.node("other", cpu=1000.0)
     result = run(world, memory, now=1001.0)
-    assert (result.outcome.asleep, result.outcome.jobs, messages(result)) == ({"ns/g"}, (), [])
+    assert (result.outcome.asleep, result.outcome.jobs, messages(result)) == (frozenset({"ns/g"}), (), [])
     world.node("new", cpu=2 * LARGE)
     assert binds(run(world, memory)) == [("g-w-0", "new"), ("g-w-1", "new")]
 
@@ -363,7 +363,9 @@ def _sampling(world: World, memory: Memory) -> None:
 
 def _promise(world: World, memory: Memory) -> None:
     world.gang("h", [("w", 1, shape(cpu=100.0)), ("x", 1, shape(cpu=LARGE))])
-    memory.nominations.by_task["uid-h-w-0"] = Nomination("uid-h-w-0", "ns/h-w-0", "ns/h", "n", "preempt", {}, 1000.0)
+    memory.nominations.by_task["uid-h-w-0"] = Nomination(
+        "uid-h-w-0", "ns/h-w-0", "ns/h", "n", "preempt", {}, since=1000.0
+    )
 
 
 @pytest.mark.parametrize("condition", [_nominated, _sampling, _promise])
@@ -522,7 +524,7 @@ def test_a_job_that_its_queue_refuses_sleeps_until_the_queue_takes_it() -> None:
     reason = "proportion: queue default has used up its deserved part: insufficient cpu (asked 2000.00, taken 0.00 of"
     assert messages(run(world, memory)) == [f"{reason} 1000.00)"] * 2
     result = run(world, memory, now=1001.0)
-    assert (result.outcome.asleep, messages(result)) == ({"ns/g"}, [])
+    assert (result.outcome.asleep, messages(result)) == (frozenset({"ns/g"}), [])
     world.node("another", cpu=LARGE)
     assert sleepers(world, memory, now=1002.0) == ["ns/g"], "what nodes say doesn't matter"
     world.queue("default", capability={"cpu": "3"})

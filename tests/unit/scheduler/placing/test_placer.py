@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scheduler import session as sessions
+from scheduler.placing.fiterrors import examine
 from scheduler.placing.placer import may_continue
 from scheduler.plugin import Plugin
 from scheduler.session import Session
@@ -67,11 +68,10 @@ def test_a_gang_whose_first_task_fails_places_nothing() -> None:
 
 def test_many_jobs_that_wait_for_the_same_are_looked_into_once(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
-    real = sessions.examine
 
     def counted(*arguments: object) -> object:
         asked.append(arguments)
-        return real(*arguments)  # type: ignore[arg-type]
+        return examine(*arguments)  # type: ignore[arg-type]  # passed on as they came
 
     monkeypatch.setattr(sessions, "examine", counted)
     world = World()

@@ -39,7 +39,8 @@ def test_only_a_percentage_on_the_command_line_cuts_the_search_short(percentage:
 
 def found(sampling: Sampling, takes: list[bool]) -> list[int]:
     rows = np.arange(len(takes), dtype=np.intp)
-    return sampling._found(rows, np.array(takes), None, None).tolist()  # type: ignore[arg-type]  # no loose function asks
+    kept: list[int] = sampling._found(rows, np.array(takes), None, None).tolist()  # type: ignore[arg-type]  # no loose function asks
+    return kept
 
 
 @pytest.mark.parametrize(

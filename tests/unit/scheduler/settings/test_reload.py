@@ -197,7 +197,7 @@ def test_a_plugin_that_comes_later_is_known_from_then_on(tmp_path: Path) -> None
     assert bench.configurations.loaded.configuration.warnings == ()
 
 
-async def followed(bench: Bench, change: Callable[[], None]) -> Loaded:
+async def followed(bench: Bench, change: Callable[[], object]) -> Loaded:
     bench.configurations.start()
     seen: asyncio.Queue[Loaded] = asyncio.Queue()
     following = asyncio.create_task(bench.configurations.run(seen.put_nowait))
@@ -229,5 +229,5 @@ async def test_the_swap_of_a_mounted_config_map_is_followed(tmp_path: Path) -> N
 async def test_a_new_plugin_file_is_followed(tmp_path: Path) -> None:
     bench = Bench(tmp_path)
     bench.file.write_text(GOOD)
-    loaded = await followed(bench, lambda: (bench.plugins / "mine.py").write_text(PLUGIN) and None)
+    loaded = await followed(bench, lambda: (bench.plugins / "mine.py").write_text(PLUGIN))
     assert "mine" in loaded.catalog.plugins

@@ -47,7 +47,7 @@ def test_pods_go_to(case: str, labels: dict[str, str], expected: str) -> None:
     world = World()
     job = job_of(world)
     divide(job, policy("first", "block"), policy("second", "rack"))
-    labelled(world, "j", "j-w-0", ONE, **labels)
+    labelled(world, "j", "j-w-0", ONE, labels)
     assert list(ids(job)) == [expected]
 
 

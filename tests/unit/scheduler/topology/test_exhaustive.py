@@ -43,7 +43,7 @@ def random_tree(rng: random.Random, nodes: int) -> tuple[dict[str, int], dict[st
     tier = 1
     while len(level) > 1 and tier < 5:
         tier += rng.choice([1, 1, 2])
-        above = []
+        above: list[str] = []
         place = 0
         while place < len(level):
             size = rng.randint(1, 3)

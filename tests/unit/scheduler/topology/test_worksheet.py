@@ -25,7 +25,7 @@ def test_required_sub_jobs_come_first_then_by_index() -> None:
     job = made.cluster.jobs["ns/j"]
     divide(job, policy("late", "late", size=1, least=2), policy("free", "free"))
     for label, value in (("late", "9"), ("late", "3"), ("free", "1"), ("late", "5")):
-        labelled(made, "j", f"j-{label}-{value}", ONE, **{label: value})
+        labelled(made, "j", f"j-{label}-{value}", ONE, {label: value})
     sheet = job_sheet(session(made), job)
     order = []
     while sheet:
