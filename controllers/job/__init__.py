@@ -7,6 +7,7 @@ from typing import Any, Final
 from controllers.blueprint import Blueprint, Context
 from controllers.job import upkeep
 from controllers.job.executor import Executor
+from controllers.job.first import FirstStatuses
 from controllers.job.reader import POD_INDEXERS, Listers, Reader
 from controllers.job.recent import Recent
 from controllers.job.reconcile import JobReconciler, Parts, Work
@@ -72,18 +73,17 @@ def build(context: Context) -> Controller[Work]:
         claims=PersistentVolumeClaimLister(claims.lister),
         priorities=PriorityClassLister(priorities.lister) if priorities is not None else None,
     )
-    reader = Reader(listers, Recent(context.clock))
 
-    def wake(work: Work) -> None:
-        controller.queue.add(work)
+    def wake(work: Work, is_urgent: bool = True) -> None:  # noqa: FBT001, FBT002  # as those who call it say it
+        controller.queue.add(work, is_urgent=is_urgent)
 
-    tallies = Tallies(lambda key: controller.queue.add(key, is_urgent=False))
+    reader = Reader(listers, Recent(context.clock), FirstStatuses(wake))
 
     reconciler = JobReconciler(
         Parts(
             context.clients,
             reader,
-            Executor(context.clients, context.events, reader, tallies),
+            Executor(context.clients, context.events, reader, Tallies(wake)),
             context.events,
             context.clock,
             context.options.max_requeue,

@@ -11,35 +11,29 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime
 from typing import Any, Final, TypeVar
 
-from msgspec.structs import replace
-
 from api import names
-from api.jobs import queue_of
 from api.owners import is_controlled_by
 from controllers.job import metrics
-from controllers.job import status as statuses
 from controllers.job.machine import known_phase
 from controllers.job.plan import ACTIVE, Plan
 from controllers.job.plugins import plugins_of
 from controllers.job.plugins.base import JobPlugin
 from controllers.job.pods import build_pod
 from controllers.job.reader import Reader
+from controllers.job.statuses import StatusWriter
 from controllers.job.tallies import Tallies
 from controllers.job.upkeep import PluginUpkeep
 from controllers.job.world import Place, World
-from generated.batch.v1alpha1 import JOBS, Job, JobStatus
+from generated.batch.v1alpha1 import JOBS, Job
 from generated.clients.clientset import Clientset
 from generated.core.v1 import Pod
-from generated.meta.v1 import ObjectMeta
 from generated.scheduling.v1beta1 import PodGroup
 from runtime.controller import ReconcileError
 from runtime.cooperation import cooperate
 from runtime.errors import AlreadyExists, ApiError, Conflict, ConnectionFailed, DecodeError, Forbidden, NotFound
 from runtime.events import EventRecorder
-from runtime.objects import key_of
 from runtime.patches import MergePatch
 
 _log = logging.getLogger(__name__)
@@ -70,13 +64,14 @@ class Executor:
         self._events = events
         self._reader = reader
         self.tallies = tallies
+        self.statuses = StatusWriter(clients, events, reader, tallies)
         self.upkeep = PluginUpkeep(clients)
 
     async def carry_out(self, world: World, plan: Plan) -> Job:
         """
         Create, mark and delete, write the status, drop the group; the job as it is then.
 
-        In a rush a status that tells little is left to a later look, for which `tallies` wakes the job.
+        A status that tells little may be left to a later look.
         Raises JobError when pods could not be created or deleted: the status is not written then.
         """
         job = world.job
@@ -87,60 +82,9 @@ class Executor:
             await self._delete(world, plan)
         if plan.drops_group and plugins and _may_have_objects(job):
             await self.upkeep.remove(job, plugins)
-        is_first = self._is_first_owed(job)
-        is_put_off = self.tallies.puts_off(key_of(job), job.status, plan.status, is_first=is_first)
-        is_due = not is_put_off and (is_first or plan.status != job.status)
-        written = await self._write_status(job, plan.status) if is_due else job
+        written = await self.statuses.follow(job, plan.status)
         if plan.drops_group:
             await self.drop_group(written)
-        return written
-
-    async def begin(self, job: Job, now: datetime) -> Job:
-        """A new job with its first status, which in a rush is left to `carry_out`, this time or later."""
-        job = replace(job, status=statuses.initial(job, now))
-        self._reader.first.note(job)
-        is_put_off = self.tallies.puts_off(key_of(job), job.status, job.status, is_first=True)
-        return job if is_put_off else await self._write_status(job, job.status)
-
-    async def settle(self, job: Job) -> Job:
-        """Write the job's first status if it is still to be written: something else of the job changes, or has failed."""
-        return await self._write_status(job, job.status) if self._is_first_owed(job) else job
-
-    async def write_status(self, job: Job, status: JobStatus) -> Job:
-        """Write the status if it differs; the job with it. A job that is gone needs none."""
-        return job if status == job.status else await self._write_status(job, status)
-
-    def _is_first_owed(self, job: Job) -> bool:
-        return job.metadata.deletion_timestamp is None and self._reader.first.holds(job)
-
-    async def _write_status(self, job: Job, status: JobStatus) -> Job:
-        meta = ObjectMeta(
-            name=job.metadata.name,
-            namespace=job.metadata.namespace,
-            uid=job.metadata.uid,
-            resource_version=job.metadata.resource_version,
-        )
-        before, after = "" if self._reader.first.holds(job) else job.status.state.phase, status.state.phase
-        if before != after:
-            self.tallies.note_write()
-        try:
-            answer = await self._clients.batch_v1alpha1.jobs.update_status(Job(metadata=meta, status=status))
-        except NotFound:
-            return job
-        if before != after:
-            _log.info(
-                "job.phase job=%s/%s from=%s to=%s reason=%s",
-                meta.namespace,
-                meta.name,
-                before,
-                after,
-                status.state.reason,
-            )
-            metrics.count_finish(after, f"{meta.namespace}/{meta.name}", queue_of(job.spec))
-        # spec and template texts as they were read: the answer is decoded without the texts
-        written = replace(job, metadata=answer.metadata, status=answer.status)
-        self._reader.fresh.note(written)
-        self._reader.first.forget(key_of(written))
         return written
 
     async def create_group(self, job: Job, group: PodGroup) -> None:
@@ -152,7 +96,8 @@ class Executor:
         groups = self._clients.scheduling_v1beta1.pod_groups
         self.tallies.note_write()
         try:
-            created = await groups.create(group)
+            with self._reader.first.writing():
+                created = await groups.create(group)
         except AlreadyExists:
             created = await groups.get(group.metadata.name, job.metadata.namespace)
             if not is_controlled_by(created.metadata, job.metadata.uid):
@@ -189,7 +134,7 @@ class Executor:
         errors = await _each(wanted, create)
         if errors:
             job = world.job
-            self._tell(job, names.JobReason.FAILED_CREATE, f"Error creating pods: {_listed(errors)}")
+            self._warn(job, names.JobReason.FAILED_CREATE, f"Error creating pods: {_listed(errors)}")
             raise JobError(f"failed to create {len(errors)} pods of {len(job.spec.tasks)}") from errors[0]
 
     async def _create_pod(self, world: World, place: Place, plugins: Sequence[JobPlugin]) -> None:
@@ -197,7 +142,8 @@ class Executor:
         pods = self._clients.core_v1.pods
         self.tallies.note_write()
         try:
-            pod = await pods.create(build_pod(job, place, plugins, is_forwarded=world.is_forwarded))
+            with self._reader.first.writing():
+                pod = await pods.create(build_pod(job, place, plugins, is_forwarded=world.is_forwarded))
         except AlreadyExists:
             pod = await pods.get(place.pod, job.metadata.namespace)
             if not is_controlled_by(pod.metadata, job.metadata.uid):
@@ -222,7 +168,7 @@ class Executor:
 
         errors = await _each(pods.values(), remove)
         if errors:
-            self._tell(world.job, names.JobReason.FAILED_DELETE, f"Error deleting pods: {_listed(errors)}")
+            self._warn(world.job, names.JobReason.FAILED_DELETE, f"Error deleting pods: {_listed(errors)}")
             verb, total = ("kill", len(world.pods)) if plan.mark else ("delete", len(deleted))
             raise JobError(f"failed to {verb} {len(errors)} pods of {total}") from errors[0]
 
@@ -244,7 +190,7 @@ class Executor:
             await self._clients.core_v1.pods.delete(meta.name, meta.namespace, uid=meta.uid)
         self._reader.recent.deleted(job.metadata.uid, meta.uid)
 
-    def _tell(self, job: Job, reason: str, message: str) -> None:
+    def _warn(self, job: Job, reason: str, message: str) -> None:
         self._events.warning(JOBS, job, reason, message)
 
 

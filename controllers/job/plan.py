@@ -21,7 +21,7 @@ from controllers.job.machine import SOFT, Cell, Operation, known_phase
 from controllers.job.requests import SYNC, Request, Target
 from controllers.job.rules import Change, Facts, exhausted, exhausted_or_pending
 from controllers.job.waiting import OBSTACLES, Unready, taken_message, unready
-from controllers.job.world import Place, World, places
+from controllers.job.world import Place, World, is_oversized, places
 from generated.batch.v1alpha1 import Job, JobPhase, JobStatus
 from generated.bus.v1alpha1 import Action
 from generated.core.v1 import Pod
@@ -67,9 +67,9 @@ def _sync(world: World, cell: Cell, request: Request, now: datetime) -> Plan:
         if failed is not None:
             counts = count(_alive(world, world.pods.values()), _terminating(world))
             return Plan(statuses.changed(statuses.counted(job.status, counts), failed, now))
-    if not world.is_admitted:
+    if not world.is_admitted or is_oversized(job):
         counts = count(_alive(world, world.pods.values()), _terminating(world))
-        facts = _facts(job, counts, job.status.min_available, request, is_admitted=False)
+        facts = _facts(job, counts, job.status.min_available, request, is_admitted=world.is_admitted)
         stored = statuses.counted(job.status, counts)
         if not world.is_frozen:
             stored = _unexplained(stored)

@@ -13,7 +13,7 @@ from api.owners import controller_of, is_controlled_by, is_of_kind
 from controllers.freshest import Freshest
 from controllers.job.first import FirstStatuses
 from controllers.job.recent import Recent
-from controllers.job.world import World, is_let_in, places
+from controllers.job.world import World, is_let_in, is_oversized, places
 from generated.batch.v1alpha1 import JOBS, Job
 from generated.core.v1 import Pod
 from generated.listers.batch_v1alpha1 import JobLister
@@ -62,8 +62,8 @@ class Reader(msgspec.Struct, frozen=True):
 
     listers: Listers
     recent: Recent
+    first: FirstStatuses
     fresh: Freshest[Job] = msgspec.field(default_factory=Freshest)
-    first: FirstStatuses = msgspec.field(default_factory=FirstStatuses)
 
     def job(self, key: Key) -> Job | None:
         """The job as of its last write, with its first status if that is still to be written."""
@@ -86,7 +86,8 @@ class Reader(msgspec.Struct, frozen=True):
         pods, deleted = self.pods(job)
         namespace = job.metadata.namespace
         group = self.recent.group(job.metadata.uid, self.cached_group(job))
-        wanted = places(job) if group is not None and is_let_in(group) else ()
+        has_places = group is not None and is_let_in(group) and not is_oversized(job)
+        wanted = places(job) if has_places else ()
         missing = [name for name in wanted if name not in pods]
         return World(
             job=job,

@@ -168,7 +168,7 @@ class JobReconciler:
             if not self._is_over(key, request, error):
                 self.inbox.put_back(key, [request, *rest])
                 with suppress(*REFUSED):
-                    await self._parts.executor.settle(self._parts.reader.job(key) or job)
+                    await self._parts.executor.statuses.settle(self._parts.reader.job(key) or job)
                 raise
             try:
                 await self._terminate(key, action, request, error)
@@ -184,9 +184,11 @@ class JobReconciler:
     async def _act(self, job: Job, action: str, request: Request) -> float:
         """Carry out one cell. Gives what `_handle_all` does."""
         parts = self._parts
+        if not job.status.state.phase and job.metadata.deletion_timestamp is None:
+            job = await self._preparation.begin(job, self._now())
         found, step = cell(job.status.state.phase, action), Step(job)
         if found.operation is Operation.SYNC and job.metadata.deletion_timestamp is None and not is_hopeless(job):
-            step = await self._preparation.run(job, self._now())
+            step = await self._preparation.run(job)
             if step.recheck and not step.is_frozen:
                 return step.recheck
             job = step.job

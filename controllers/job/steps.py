@@ -30,9 +30,10 @@ from controllers.job.waiting import (
     RECHECK_SECONDS,
     Obstacle,
     obstacle,
+    too_many_pods,
     waiting_condition,
 )
-from controllers.job.world import World
+from controllers.job.world import World, is_oversized
 from generated.batch.v1alpha1 import JOBS, Job, JobPhase
 from generated.clients.clientset import Clientset
 from generated.scheduling.v1beta1 import PodGroup
@@ -62,18 +63,22 @@ class Preparation:
         self._reader = reader
         self._events = events
 
-    async def run(self, job: Job, now: datetime) -> Step:
-        """Raises ApiError, ConnectionFailed, JobError, QuantityError; each is told on the job before."""
-        if not job.status.state.phase:
-            with self._told(job, Reason.JOB_STATUS_ERROR, "Failed to initialize job status, err: "):
-                job = await self._executor.begin(job, now)
-            for sentence in unreadable_timeouts(job):
-                self._events.warning(JOBS, job, Reason.POLICY_ERROR, sentence)
+    async def begin(self, job: Job, now: datetime) -> Job:
+        """A job without a status with its first one. Raises ApiError, ConnectionFailed, told on the job before."""
+        for sentence in unreadable_timeouts(job):
+            self._events.warning(JOBS, job, Reason.POLICY_ERROR, sentence)
+        return await self._executor.statuses.begin(job, now)
+
+    async def run(self, job: Job) -> Step:
+        """A job that has begun. Raises ApiError, ConnectionFailed, JobError, QuantityError; each is told on the job before."""
         world = self._reader.world(job)
         if known_phase(job.status.state.phase) == JobPhase.PENDING:
             found = obstacle(world)
             if found is not None:
                 return Step(await self._explain(job, found), found.recheck)
+        elif is_oversized(job):
+            found = too_many_pods(job)
+            return Step(await self._explain(job, found), found.recheck, is_frozen=True)
         if job.spec.plugins:
             try:
                 with self._told(job, Reason.PLUGIN_ERROR, PLUGIN_FAILED, unless=NotOwnedError):
@@ -99,7 +104,7 @@ class Preparation:
             return job
         if found.event:
             self._events.warning(JOBS, job, found.event, found.event_message)
-        return await self._executor.write_status(job, status)
+        return await self._executor.statuses.write(job, status)
 
     async def _plugins(self, job: Job, world: World) -> Job:
         """
@@ -116,12 +121,12 @@ class Preparation:
         if world.lacks_pods and job.status.task_status_count:  # it has had some
             await upkeep.restore(job, standing)
         marks = {names.plugin_marker(plugin.name): plugin.name for plugin in fresh if plugin.leaves_marker}
-        return await self._executor.write_status(job, replace(job.status, controlled_resources={**marked, **marks}))
+        return await self._executor.statuses.write(job, replace(job.status, controlled_resources={**marked, **marks}))
 
     async def _volumes(self, job: Job, world: World) -> Job:
         operations = name_claims(job, _suffix)
         if operations:
-            job = await self._executor.settle(job)
+            job = await self._executor.statuses.settle(job)
             meta = job.metadata
             answer = await self._clients.batch_v1alpha1.jobs.patch(meta.name, meta.namespace, JsonPatch(operations))
             named = tuple(
@@ -136,14 +141,14 @@ class Preparation:
             except AlreadyExists:
                 continue  # an interrupted run of ours, or one that the cache doesn't show yet
         owned = {**job.status.controlled_resources, **markers(job)}
-        return await self._executor.write_status(job, replace(job.status, controlled_resources=owned))
+        return await self._executor.statuses.write(job, replace(job.status, controlled_resources=owned))
 
     async def _forward(self, job: Job) -> Job:
         """Mark a job that its queue sends to another cluster."""
         key = names.JOB_FORWARDING_KEY
         if job.metadata.annotations.get(key) == "true":
             return job
-        job = await self._executor.settle(job)
+        job = await self._executor.statuses.settle(job)
         body = {"metadata": {"uid": job.metadata.uid, "annotations": {key: "true"}}}
         answer = await self._clients.batch_v1alpha1.jobs.patch(
             job.metadata.name, job.metadata.namespace, MergePatch(body)

@@ -1,10 +1,9 @@
 """
-Statuses with little news, which wait for the end of a rush.
+Counts of pods that wait for the end of a rush.
 
-A thousand jobs that begin at once bring as many statuses that tell nothing but how many pods wait or run, and before
-that as many that say that a job has begun to wait. The API server has pods to create and to bind then, so such a status
-waits until the rush is over: counts half a minute at most, a job's first status ten seconds. What changes a phase, a
-reason, or what has ended never waits.
+A thousand jobs that begin at once bring as many statuses that tell nothing but how many pods wait or run. The API
+server has pods to create and to bind then, so such a status waits until the rush is over, half a minute at most; what
+changes a phase, a reason, or what has ended never waits.
 """
 
 from __future__ import annotations
@@ -23,17 +22,16 @@ from runtime.ratelimit import Rush
 
 LONGEST: Final = 30.0
 """Seconds that counts wait, whatever else there is to do."""
-LONGEST_FIRST: Final = 10.0
-"""Seconds that the first status of a job waits."""
 
 
 class Tallies:
-    """Which jobs' statuses wait, and until when; of one event loop. `wake` is called for a job whose wait is over."""
+    """Which jobs' counts wait, and since when; of one event loop. `wake` is called for a job whose wait is over."""
 
-    def __init__(self, wake: Callable[[Key], None]) -> None:
+    def __init__(self, wake: Callable[[Key, bool], None]) -> None:
+        """`wake` is told whether it is urgent: so it is when half a minute is over."""
         self._wake = wake
         self._rush = Rush()
-        self._until: dict[Key, float] = {}
+        self._since: dict[Key, float] = {}
         self._waiting: dict[Key, None] = {}
         """Those that were not woken yet."""
         self._timer: asyncio.TimerHandle | None = None
@@ -42,18 +40,14 @@ class Tallies:
         return len(self._waiting)
 
     def note_write(self) -> None:
-        """Something is written that they had better wait for."""
+        """Something is written that counts had better wait for."""
         self._rush.note(asyncio.get_running_loop().time())
 
-    def puts_off(self, key: Key, old: JobStatus, new: JobStatus, *, is_first: bool = False) -> bool:
-        """
-        Whether a new status waits; its job is woken when it may be written.
-
-        `is_first`: the old one, with which the job has begun, isn't written either.
-        """
+    def puts_off(self, key: Key, old: JobStatus, new: JobStatus) -> bool:
+        """Whether a new status waits; its job is woken when it may be written."""
         now = asyncio.get_running_loop().time()
-        if (is_first or old != new) and tells_only_counts(old, new):
-            self._until.setdefault(key, now + (LONGEST_FIRST if is_first else LONGEST))
+        if old != new and tells_only_counts(old, new):
+            self._since.setdefault(key, now)
             if not self._is_due(key, now):
                 self._waiting[key] = None
                 self._arm()
@@ -63,11 +57,11 @@ class Tallies:
 
     def forget(self, key: Key) -> None:
         """The job is gone, or its status was written."""
-        self._until.pop(key, None)
+        self._since.pop(key, None)
         self._waiting.pop(key, None)
 
     def _is_due(self, key: Key, now: float) -> bool:
-        return now >= min(self._rush.end, self._until[key])
+        return now >= min(self._rush.end, self._since[key] + LONGEST)
 
     def _arm(self) -> None:
         if self._timer is None:
@@ -79,7 +73,7 @@ class Tallies:
         now = max(due, asyncio.get_running_loop().time())
         for key in [key for key in self._waiting if self._is_due(key, now)]:
             del self._waiting[key]
-            self._wake(key)
+            self._wake(key, now >= self._since[key] + LONGEST)
         if self._waiting:
             self._arm()
 

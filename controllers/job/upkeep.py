@@ -12,6 +12,8 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Final
 
+from msgspec.structs import replace
+
 from api.owners import controller_of, is_controlled_by, is_of_kind
 from controllers.job.plugins.base import JobPlugin, PluginError, Upkeep, Wanted, document
 from generated.batch.v1alpha1 import JOBS, Job
@@ -68,8 +70,11 @@ class PluginUpkeep:
 
     async def remove(self, job: Job, plugins: Iterable[JobPlugin]) -> None:
         """Delete what this job owns. Raises ApiError, ConnectionFailed."""
+        bare = replace(
+            job, spec=replace(job.spec, tasks=())
+        )  # names don't depend on pods, of which there may be any number
         for plugin in plugins:
-            for wanted in plugin.objects(job):
+            for wanted in plugin.objects(bare):
                 await self._delete(job, wanted)
         self.forget(job.metadata.uid)
 

@@ -16,8 +16,8 @@ from api.jobs import find_task, queue_of, total_replicas
 from controllers.job.counts import RUNNING, SUCCEEDED, task_of
 from controllers.job.plugins import unknown_plugin
 from controllers.job.volumes import is_generated
-from controllers.job.world import MOST_PODS, World
-from generated.batch.v1alpha1 import Iteration
+from controllers.job.world import MOST_PODS, World, is_oversized
+from generated.batch.v1alpha1 import Iteration, Job
 from generated.core.v1 import Pod
 from generated.scheduling.v1beta1 import PodGroup, PodGroupCondition
 
@@ -62,9 +62,8 @@ def obstacle(world: World) -> Obstacle | None:
     spec = world.job.spec
     if world.queue is None:
         return Obstacle(Reason.QUEUE_NOT_FOUND, f"queue {queue_of(spec)} is not found")
-    if (pods := total_replicas(spec)) > MOST_PODS:
-        message = f"spec.tasks[*].replicas ask for {pods} pods, of which a job may have {MOST_PODS}"
-        return Obstacle(Reason.TOO_MANY_PODS, message, Reason.TOO_MANY_PODS, message)
+    if is_oversized(world.job):
+        return too_many_pods(world.job)
     if unknown := unknown_plugin(world.job):
         message = f"failed to get plugin {unknown}"
         told = f"{PLUGIN_FAILED}{message}"
@@ -77,6 +76,12 @@ def obstacle(world: World) -> Obstacle | None:
             told = f"Failed to create PVC, err: {message}"
             return Obstacle(Reason.CLAIM_NOT_FOUND, message, names.JobReason.PVC_ERROR, told)
     return None
+
+
+def too_many_pods(job: Job) -> Obstacle:
+    """Of a job that asks for more pods than it may have."""
+    message = f"spec.tasks[*].replicas ask for {total_replicas(job.spec)} pods, of which a job may have {MOST_PODS}"
+    return Obstacle(Reason.TOO_MANY_PODS, message, Reason.TOO_MANY_PODS, message)
 
 
 def unready(world: World, tasks: Collection[str]) -> Unready:

@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from api import names
-from api.jobs import task_name
+from api.jobs import task_name, total_replicas
 from controllers.job.counts import task_of
 from generated.batch.v1alpha1 import Job
 from generated.core.v1 import Pod
@@ -22,6 +22,11 @@ _NOT_ADMITTED = frozenset(("", PodGroupPhase.PENDING))
 def is_let_in(group: PodGroup) -> bool:
     """Whether the scheduler let the group into its queue."""
     return group.status.phase not in _NOT_ADMITTED
+
+
+def is_oversized(job: Job) -> bool:
+    """Whether a job asks for more pods than it may have."""
+    return total_replicas(job.spec) > MOST_PODS
 
 
 class World(msgspec.Struct, frozen=True):

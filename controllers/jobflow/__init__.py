@@ -50,7 +50,7 @@ def build(context: Context) -> Controller[Key]:
         on_give_up=reconciler.give_up,
     )
     flows.add_handler(OnFlow(controller.queue, reconciler.forget))
-    jobs.add_handler(OnJob(controller.queue, reconciler.collected.note))
+    jobs.add_handler(OnJob(controller.queue, reader, reconciler.collected.note))
     templates.add_handler(OnTemplate(controller.queue, reader))
     return controller
 

@@ -7,6 +7,7 @@ from typing import Final
 
 import msgspec
 
+from api import names
 from api.owners import controller_of, is_controlled_by, is_of_kind
 from controllers.freshest import Freshest
 from controllers.job.reader import BY_JOB
@@ -18,6 +19,7 @@ from runtime.objects import Key
 
 _BY_FLOW: Final = "flow"
 _BY_TEMPLATE: Final = "template"
+_BY_JOB_NAME: Final = "job"
 
 
 def flow_key(job: Job) -> Key | None:
@@ -39,8 +41,13 @@ def _by_template(flow: JobFlow) -> Iterator[str]:
         yield f"{flow.metadata.namespace}/{name}"
 
 
+def _by_job_name(flow: JobFlow) -> Iterator[str]:
+    for name in {names.job_flow_job_name(flow.metadata.name, entry.name) for entry in flow.spec.flows}:
+        yield f"{flow.metadata.namespace}/{name}"
+
+
 JOB_INDEXERS: Final[Mapping[str, Indexer[Job]]] = {_BY_FLOW: _by_flow}
-FLOW_INDEXERS: Final[Mapping[str, Indexer[JobFlow]]] = {_BY_TEMPLATE: _by_template}
+FLOW_INDEXERS: Final[Mapping[str, Indexer[JobFlow]]] = {_BY_TEMPLATE: _by_template, _BY_JOB_NAME: _by_job_name}
 
 
 class Reader(msgspec.Struct, frozen=True):
@@ -69,6 +76,11 @@ class Reader(msgspec.Struct, frozen=True):
 
     def pods_of(self, job: Job) -> list[Pod]:
         return self.pods.by_index(BY_JOB, job.metadata.uid)
+
+    def flows_naming(self, job: Job) -> list[JobFlow]:
+        """Flows that have an entry whose job has, or would have, this name."""
+        meta = job.metadata
+        return self.flows.by_index(_BY_JOB_NAME, f"{meta.namespace}/{meta.name}")
 
     def flows_with(self, template: JobTemplate) -> list[JobFlow]:
         """Flows that have an entry of this template."""

@@ -32,11 +32,12 @@ class OnFlow:
 
 
 class OnJob:
-    """Jobs of flows, whatever happens to them."""
+    """Jobs of flows, whatever happens to them, and jobs of others that go and leave a name to a flow."""
 
-    def __init__(self, queue: WorkQueue[Key], gone: Callable[[Job], None]) -> None:
+    def __init__(self, queue: WorkQueue[Key], reader: Reader, gone: Callable[[Job], None]) -> None:
         """`gone` is called for a job that is gone, before its flow is woken."""
         self._queue = queue
+        self._reader = reader
         self._gone = gone
 
     def on_add(self, obj: Job, initial: bool) -> None:  # noqa: FBT001  # as Handler
@@ -50,6 +51,8 @@ class OnJob:
     def on_delete(self, obj: Job) -> None:
         self._gone(obj)
         self._wake(obj)
+        for flow in self._reader.flows_naming(obj):
+            self._queue.add(key_of(flow))
 
     def _wake(self, job: Job) -> None:
         key = flow_key(job)

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from controllers.job.executor import Executor
+from controllers.job.first import FirstStatuses
 from controllers.job.podgroups import build_group
 from controllers.job.reader import POD_INDEXERS, Listers, Reader
 from controllers.job.recent import Recent
@@ -56,9 +57,14 @@ class World:
             claims=self.fakes.core_v1.persistent_volume_claims,
             priorities=self.fakes.scheduling_v1.priority_classes,
         )
-        self.reader = Reader(listers, Recent(lambda: self.now))
         self.woken: list[Key] = []
-        executor = Executor(self.fakes.clients, self.events, self.reader, Tallies(self.woken.append))
+
+        def wake(key: Key, is_urgent: bool) -> None:  # as the controller's
+            del is_urgent
+            self.woken.append(key)
+
+        self.reader = Reader(listers, Recent(lambda: self.now), FirstStatuses(wake))
+        executor = Executor(self.fakes.clients, self.events, self.reader, Tallies(wake))
         self.reconciler = JobReconciler(
             Parts(self.fakes.clients, self.reader, executor, self.events, lambda: self.now, max_retries),
             self.woken.append,

@@ -19,6 +19,7 @@ from generated.core.v1 import (
     CONFIG_MAPS,
     PERSISTENT_VOLUME_CLAIMS,
     PODS,
+    SECRETS,
     SERVICES,
     ConfigMap,
     PersistentVolumeClaim,
@@ -289,6 +290,23 @@ async def test_more_pods_than_a_cluster_holds_are_an_obstacle() -> None:
     state = world.fakes.writes[-1].body["status"]["state"]
     assert state["reason"] == "TooManyPods"
     assert "2147483647 pods" in state["message"]
+
+
+async def test_a_running_job_that_is_scaled_beyond_all_bounds_goes_on_as_it_is() -> None:
+    job = replaced(
+        a_job(a_task(replicas=2_147_483_647), phase="Running", min_available=1),
+        plugins={"svc": ("--disable-network-policy",), "ssh": ()},
+    )
+    pods = [a_pod(f"j-t-{index}", job=job) for index in (0, 160_000)]
+    world = World(job, QUEUE, with_group(job, "Running"), *pods)
+    assert set(await world.look()) == {"status Running"}
+    written = world.fakes.writes[-1].body["status"]
+    assert written["state"]["reason"] == "TooManyPods"
+    assert written["running"] == 2
+    assert ("Warning", "j", "TooManyPods", written["state"]["message"]) in world.events.seen
+    for resource in (CONFIG_MAPS, SECRETS, SERVICES):
+        readable(world.fakes, resource.plural, NotFound(status(404, "NotFound")))
+    assert "status Aborting" in await world.look(Request(action="AbortJob"))
 
 
 async def test_a_group_of_somebody_else_is_reported() -> None:

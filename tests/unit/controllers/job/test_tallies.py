@@ -61,9 +61,14 @@ def test_that_a_group_was_let_in_waits_along_with_the_counts_of_its_pods() -> No
 class Bench:
     def __init__(self) -> None:
         self.woken: list[tuple[Key, float]] = []
+        self.urgent: list[bool] = []
         self.loop = asyncio.get_running_loop()
         self.began = self.loop.time()
-        self.tallies = Tallies(lambda key: self.woken.append((key, self.loop.time() - self.began)))
+        self.tallies = Tallies(self.note)
+
+    def note(self, key: Key, is_urgent: bool) -> None:  # as the controller's
+        self.woken.append((key, self.loop.time() - self.began))
+        self.urgent.append(is_urgent)
 
     def rush(self, count: int = Rush.MANY) -> None:
         for _ in range(count):
@@ -91,6 +96,7 @@ async def test_in_a_rush_counts_wait_for_its_end_and_the_rest_does_not() -> None
     [(key, waited)] = bench.woken
     assert key == KEY
     assert waited == pytest.approx(Rush.WINDOW)
+    assert bench.urgent == [False]
     assert not bench.puts_off()
 
 
@@ -104,7 +110,7 @@ async def test_a_rush_that_goes_on_holds_counts_back_for_half_a_minute() -> None
         bench.rush()
         if turn == 10:
             assert bench.puts_off()  # seen again meanwhile
-    assert len(bench.woken) == 1
+    assert bench.urgent == [True]
     assert bench.woken[0][1] == pytest.approx(LONGEST, abs=Rush.RECURRING)
     assert not bench.puts_off()
     assert bench.puts_off()  # the next ones

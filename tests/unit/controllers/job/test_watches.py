@@ -10,6 +10,7 @@ import pytest
 
 from controllers.job.commands import Order
 from controllers.job.facts import still_holds
+from controllers.job.first import FirstStatuses
 from controllers.job.policies import decide
 from controllers.job.reader import POD_INDEXERS, Listers, Reader, owner_uid
 from controllers.job.recent import Recent
@@ -46,7 +47,7 @@ class Notes:
             scheduling.queues,
             fakes.core_v1.persistent_volume_claims,
         )
-        self.reader = Reader(listers, Recent(lambda: 0.0))
+        self.reader = Reader(listers, Recent(lambda: 0.0), FirstStatuses(lambda *_: None))
 
     def __call__(self, key: Key, request: Request, delay: float) -> None:
         self.seen.append((key, request, delay))

@@ -102,7 +102,7 @@ async def test_a_job_that_is_collected_before_its_end_was_recorded_counts_too() 
         a_flow("a", after("b", "a"), phase="Running", **recorded("a", "Running")), short("a"), *templates("b")
     )
     queue: WorkQueue[Key] = WorkQueue("test")
-    OnJob(queue, world.reconciler.collected.note).on_delete(spent("a"))
+    OnJob(queue, world.reader, world.reconciler.collected.note).on_delete(spent("a"))
     assert len(queue) == 1
     assert await world.look() == ["create jobs f-b", "patch jobflows f", "update jobflows f"]
     assert world.status["jobStatusList"][0]["state"] == "Completed"

@@ -308,11 +308,23 @@ async def test_a_flow_that_is_gone_or_ending_needs_nothing() -> None:
     assert await World(a_flow("a", phase="Terminating"), *templates("a")).look() == []
 
 
+async def test_a_flow_whose_jobs_name_was_taken_is_woken_when_it_is_free() -> None:
+    flow = a_flow("a")
+    queue: WorkQueue[Key] = WorkQueue("test")
+    handler = OnJob(queue, World(flow).reader, lambda _: None)
+    taken = msgspec.structs.replace(a_job("a").metadata, owner_references=())
+    other = msgspec.structs.replace(taken, name="f-other")
+    handler.on_delete(msgspec.structs.replace(a_job("a"), metadata=other))
+    assert len(queue) == 0
+    handler.on_delete(msgspec.structs.replace(a_job("a"), metadata=taken))
+    assert await queue.get() == key_of(flow)
+
+
 async def test_what_wakes_a_flow() -> None:
     flow = a_flow("a")
     world = World(flow)
     queue: WorkQueue[Key] = WorkQueue("test")
-    OnJob(queue, lambda _: None).on_delete(a_job("a"))
+    OnJob(queue, world.reader, lambda _: None).on_delete(a_job("a"))
     assert await queue.get() == KEY
     queue.done(KEY)
     OnTemplate(queue, world.reader).on_add(a_template("a"), initial=False)
@@ -321,7 +333,7 @@ async def test_what_wakes_a_flow() -> None:
     handler = OnFlow(queue, lambda _: None)
     handler.on_update(flow, a_flow("a", phase="Running"))
     OnTemplate(queue, world.reader).on_add(a_template("other"), initial=False)
-    OnJob(queue, lambda _: None).on_update(a_job("a"), a_job("a"))
+    OnJob(queue, world.reader, lambda _: None).on_update(a_job("a"), a_job("a"))
     assert len(queue) == 0
     handler.on_update(flow, a_flow("a", "b"))
     assert await queue.get() == key_of(flow)
