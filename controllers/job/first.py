@@ -3,7 +3,7 @@ First statuses that their jobs have here and not yet on the server.
 
 While a thousand jobs begin at once, the word that each of them waits is the least of what the API server has to take in.
 It waits as long as time and again many writes of this controller are on their way at once, which is so only where the
-server can't keep up; ten seconds at most. All that is decided meanwhile takes the job as it has begun.
+server can't keep up; after ten seconds it takes its turn all the same. All that is decided meanwhile takes the job as it has begun.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MANY: Final = 8
 CALM: Final = 1.0
 """Seconds without so many after which the server counts as one that keeps up."""
 LONGEST: Final = 10.0
-"""Seconds that a first status waits, however much there is to do."""
+"""Seconds that a first status waits; then it takes its turn among what is urgent, however much that is."""
 LOOK: Final = 0.25
 """Seconds between two looks at whether those that wait may be written."""
 
