@@ -24,7 +24,7 @@ _ENDINGS: Final = frozenset((Event.POD_FAILED, Event.POD_EVICTED))
 
 
 class Delayed(NamedTuple):
-    """An action that waits. `due` is in seconds of the clock."""
+    """An action that waits. `due` is in seconds of a clock that nobody sets."""
 
     action: str
     request: Request

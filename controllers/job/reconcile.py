@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -49,7 +50,11 @@ NORMAL_RETRIES: Final = 15
 
 
 class Parts(msgspec.Struct, frozen=True):
-    """What a reconciler is made of. `clock` gives unix seconds; `max_retries` below zero is no limit."""
+    """
+    What a reconciler is made of. `clock` gives unix seconds; `max_retries` below zero is no limit.
+
+    `ticks` gives seconds of a clock that nobody sets, by which what was armed comes due.
+    """
 
     clients: Clientset
     reader: Reader
@@ -57,6 +62,7 @@ class Parts(msgspec.Struct, frozen=True):
     events: EventRecorder
     clock: Callable[[], float]
     max_retries: int = NORMAL_RETRIES
+    ticks: Callable[[], float] = time.monotonic
 
 
 class JobReconciler:
@@ -127,7 +133,7 @@ class JobReconciler:
 
         The seconds after which a job that waits for something is looked at again; 0 for one that doesn't.
         """
-        for entry in self.delays.expired(key, self._parts.clock()):
+        for entry in self.delays.expired(key, self._parts.ticks()):
             if self.delays.holds(key, entry):  # else an action of its scope was carried out just now
                 await self._expire(key, entry, [*requests, SYNC])
         restarted: set[tuple[str, ...]] = set()
@@ -251,7 +257,7 @@ class JobReconciler:
         text = duration.format_seconds(delay)
         message = f"Execute action {action} after {text}"
         self._parts.events.normal(JOBS, job, names.JobReason.EXECUTE_ACTION, message)
-        due = self._since(job, request) + delay
+        due = self._parts.ticks() + self._since(job, request) + delay - self._parts.clock()
         self.delays.arm(key, Delayed(action, request, due, job.metadata.uid))
 
     def _since(self, job: Job, request: Request) -> float:
@@ -271,7 +277,7 @@ class JobReconciler:
 
     def _next_look(self, key: Key, recheck: float) -> Result:
         due = self.delays.next_due(key)
-        times = [max(0.0, due - self._parts.clock())] if due is not None else []
+        times = [max(0.0, due - self._parts.ticks())] if due is not None else []
         if recheck:
             times.append(recheck)
         return again_after(min(times)) if times else DONE

@@ -77,9 +77,9 @@ async def test_a_job_is_run_looked_at_suspended_resumed_and_deleted(
             assert await shell.job("resume", "-N", "j") == ""
             await film(case, "Running")
             assert (await shell.row())["RetryCount"] == "1"
-            view = await shell.job("view", "-N", "j")
+            told = "Start to execute command ResumeJob, and clean it up"  # events come after what they tell of
+            view = await eventually(lambda: shell.job("view", "-N", "j"), lambda view: told in view)
             assert "  RetryCount:   \t1\n" in view
-            assert "Start to execute command ResumeJob, and clean it up" in view
 
             await shell.run("queue", "operate", "-n", name, "-a", "close")
             await with_state(clients, name, "Closing")

@@ -42,6 +42,8 @@ class World:
         self.fakes = Fakes(*objects)
         self.events = Events()
         self.now = NOW.timestamp()
+        self.set_by = 0.0
+        """Seconds by which somebody has set the clock of the day, which `now` doesn't show."""
         self.pods: Store[Pod] = Store(POD_INDEXERS)
         for pod in self.fakes.objects_of(Pod):
             self.pods.put(pod)
@@ -66,7 +68,15 @@ class World:
         self.reader = Reader(listers, Recent(lambda: self.now), FirstStatuses(wake))
         executor = Executor(self.fakes.clients, self.events, self.reader, Tallies(wake))
         self.reconciler = JobReconciler(
-            Parts(self.fakes.clients, self.reader, executor, self.events, lambda: self.now, max_retries),
+            Parts(
+                self.fakes.clients,
+                self.reader,
+                executor,
+                self.events,
+                lambda: self.now + self.set_by,
+                max_retries,
+                ticks=lambda: self.now,
+            ),
             self.woken.append,
         )
 

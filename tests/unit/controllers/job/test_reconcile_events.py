@@ -217,6 +217,18 @@ async def test_a_delayed_action_waits_from_the_pods_creation_on() -> None:
     assert len(world.reconciler.delays) == 0
 
 
+@pytest.mark.parametrize("seconds", [-3600, 3600])
+async def test_a_clock_that_is_set_moves_no_delayed_action(seconds: float) -> None:
+    world = _pending_world()
+    await world.look(PENDING)
+    world.set_by = seconds
+    world.now += 39
+    assert await world.look() == []
+    assert world.result.again_after == 1
+    world.now += 2
+    assert (await world.look())[1] == "delete pods j-t-0"
+
+
 async def test_a_delayed_action_that_fails_is_tried_again_once() -> None:
     world = _pending_world()
     await world.look(PENDING)
