@@ -131,7 +131,8 @@ class Executor:
             await cooperate()
             await self._create_pod(world, place, plugins)
 
-        errors = await _each(wanted, create)
+        with self._reader.first.writing():
+            errors = await _each(wanted, create)
         if errors:
             job = world.job
             self._warn(job, names.JobReason.FAILED_CREATE, f"Error creating pods: {_listed(errors)}")
@@ -142,8 +143,7 @@ class Executor:
         pods = self._clients.core_v1.pods
         self.tallies.note_write()
         try:
-            with self._reader.first.writing():
-                pod = await pods.create(build_pod(job, place, plugins, is_forwarded=world.is_forwarded))
+            pod = await pods.create(build_pod(job, place, plugins, is_forwarded=world.is_forwarded))
         except AlreadyExists:
             pod = await pods.get(place.pod, job.metadata.namespace)
             if not is_controlled_by(pod.metadata, job.metadata.uid):

@@ -2,8 +2,8 @@
 First statuses that their jobs have here and not yet on the server.
 
 While a thousand jobs begin at once, the word that each of them waits is the least of what the API server has to take in.
-It waits as long as time and again many writes of this controller are on their way at once, which is so only where the
-server can't keep up; after ten seconds it takes its turn all the same. All that is decided meanwhile takes the job as it has begun.
+It waits as long as time and again writes for many jobs are on their way at once, which is so only where the server, or
+the rate that this process is allowed, can't keep up; after ten seconds it takes its turn all the same. All that is decided meanwhile takes the job as it has begun.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from generated.batch.v1alpha1 import Job, JobStatus
 from runtime.objects import Key, key_of
 
 MANY: Final = 8
-"""So many writes on their way at once are many: where the server keeps up, a hundred a second make one or two."""
+"""For so many jobs at once something is on its way where there is much to do; where the server keeps up, for one or two."""
 CALM: Final = 1.0
 """Seconds without so many after which the server counts as one that keeps up."""
 LONGEST: Final = 10.0
@@ -29,7 +29,7 @@ LOOK: Final = 0.25
 
 
 class _First:
-    __slots__ = ("is_due", "is_pressing", "status", "uid", "until")
+    __slots__ = ("is_due", "is_pressing", "is_refused", "status", "uid", "until")
 
     def __init__(self, uid: str, status: JobStatus, until: float) -> None:
         self.uid = uid
@@ -37,6 +37,7 @@ class _First:
         self.until = until
         self.is_due = False
         """Its job was woken to write it: it waits no more, though much may be on its way again by then."""
+        self.is_refused = False
         self.is_pressing = False
         """Its time is over, and its job was woken before all that isn't urgent."""
 
@@ -57,7 +58,7 @@ class FirstStatuses:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Around a write that is on its way."""
+        """Around what is written for one job and on its way."""
         loop = asyncio.get_running_loop()
         self._on_their_way += 1
         try:
@@ -77,6 +78,15 @@ class FirstStatuses:
         """Whether the job's first status is still to be written."""
         found = self._entries.get(key_of(job))
         return found is not None and found.uid == job.metadata.uid
+
+    def refuse(self, job: Job) -> None:
+        """The server refused it: nothing else is done for the job until it is written."""
+        if self.holds(job):
+            self._entries[key_of(job)].is_refused = True
+
+    def is_refused(self, job: Job) -> bool:
+        """Whether the job's first status was refused when it was written last."""
+        return self.holds(job) and self._entries[key_of(job)].is_refused
 
     def of(self, job: Job) -> Job:
         """A job that has no status on the server, with what it has begun with here."""

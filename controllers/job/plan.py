@@ -7,6 +7,7 @@ again. Deterministic names make repeats harmless.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable
 from datetime import datetime
 
@@ -68,7 +69,7 @@ def _sync(world: World, cell: Cell, request: Request, now: datetime) -> Plan:
             counts = count(_alive(world, world.pods.values()), _terminating(world))
             return Plan(statuses.changed(statuses.counted(job.status, counts), failed, now))
     if not world.is_admitted or is_oversized(job):
-        counts = count(_alive(world, world.pods.values()), _terminating(world))
+        counts = _standing_counts(world)
         facts = _facts(job, counts, job.status.min_available, request, is_admitted=world.is_admitted)
         stored = statuses.counted(job.status, counts)
         if not world.is_frozen:
@@ -92,6 +93,17 @@ def _sync(world: World, cell: Cell, request: Request, now: datetime) -> Plan:
     if not world.is_frozen:
         status = _explained(status, waiting, world.taken)
     return Plan(status, create=create, delete=delete)
+
+
+def _standing_counts(world: World) -> Counts:
+    """What there is, where nothing is created or deleted; a completed task's pods count even when they are gone."""
+    carried = _completed_tasks(world.job)
+    there = Counter(map(task_of, world.pods.values()))
+    alive = _alive(world, world.pods.values())
+    for task in world.job.spec.tasks:
+        if task.name in carried:
+            alive += [(task.name, SUCCEEDED)] * (task.replicas - there[task.name])
+    return count(alive, _terminating(world))
 
 
 def _sync_counts(

@@ -90,8 +90,12 @@ class JobReconciler:
         try:
             recheck = await self._handle_all(work, requests)
         finally:
-            if self._parts.reader.listers.jobs.by_key(work) is None:
-                self.forget(job)  # what was noted since it went would stay for good
+            # what was noted since it went would stay for good
+            successor = self._parts.reader.listers.jobs.by_key(work)
+            if successor is None:
+                self.forget(job)
+            elif successor.metadata.uid != job.metadata.uid:
+                self._forget_uid(job.metadata.uid)
         return self._next_look(work, recheck)
 
     def forget(self, job: Job) -> None:
@@ -99,12 +103,15 @@ class JobReconciler:
         key = key_of(job)
         self.inbox.forget(key)
         self.delays.forget(key)
-        self._parts.reader.recent.forget(job.metadata.uid)
-        self._parts.executor.upkeep.forget(job.metadata.uid)
+        self._forget_uid(job.metadata.uid)
         self._parts.executor.tallies.forget(key)
         self._parts.reader.fresh.forget(key)
         self._parts.reader.first.forget(key)
         metrics.drop(str(key))
+
+    def _forget_uid(self, uid: str) -> None:
+        self._parts.reader.recent.forget(uid)
+        self._parts.executor.upkeep.forget(uid)
 
     async def _take(self, order: Order) -> None:
         """Delete the Command first, so that it is carried out at most once; it may arrive before its job does."""
@@ -173,8 +180,7 @@ class JobReconciler:
                 return 0.0
             if not self._is_over(key, request, error):
                 self.inbox.put_back(key, [request, *rest])
-                with suppress(*REFUSED):
-                    await self._parts.executor.statuses.settle(self._parts.reader.job(key) or job)
+                await self._settle(key)
                 raise
             try:
                 await self._terminate(key, action, request, error)
@@ -187,11 +193,20 @@ class JobReconciler:
             self.delays.cancel_by_action(key, action, request)
         return recheck
 
+    async def _settle(self, key: Key) -> None:
+        """What has failed keeps no job from its first status, unless that is what has failed."""
+        job = self._parts.reader.job(key)
+        if job is not None and not self._parts.reader.first.is_refused(job):
+            with suppress(*REFUSED):
+                await self._parts.executor.statuses.settle(job)
+
     async def _act(self, job: Job, action: str, request: Request) -> float:
         """Carry out one cell. Gives what `_handle_all` does."""
         parts = self._parts
         if not job.status.state.phase and job.metadata.deletion_timestamp is None:
             job = await self._preparation.begin(job, self._now())
+        elif parts.reader.first.is_refused(job):
+            job = await parts.executor.statuses.settle(job)
         found, step = cell(job.status.state.phase, action), Step(job)
         if found.operation is Operation.SYNC and job.metadata.deletion_timestamp is None and not is_hopeless(job):
             step = await self._preparation.run(job)

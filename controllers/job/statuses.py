@@ -19,6 +19,7 @@ from generated.meta.v1 import ObjectMeta
 from runtime.errors import ApiError, ConnectionFailed, NotFound
 from runtime.events import EventRecorder
 from runtime.objects import key_of
+from runtime.requests import Priority
 
 _log = logging.getLogger(__name__)
 
@@ -32,7 +33,7 @@ class StatusWriter:
     """
 
     def __init__(self, clients: Clientset, events: EventRecorder, reader: Reader, tallies: Tallies) -> None:
-        self._jobs = clients.batch_v1alpha1.jobs
+        self._client = clients.client
         self._events = events
         self._first = reader.first
         self._fresh = reader.fresh
@@ -76,13 +77,18 @@ class StatusWriter:
         before, after = "" if is_first else job.status.state.phase, status.state.phase
         if before != after and not is_first:  # those that wait for the end of a rush are no part of it
             self._tallies.note_write()
+        # what a phase or a reason says stands in line with the pods of other jobs and not behind them all
+        is_little = not is_first and tells_only_counts(job.status, status)
+        priority = Priority.STATUS if is_little else Priority.DEFAULT
+        body = Job(metadata=meta, status=status)
         try:
             with self._first.writing():
-                answer = await self._jobs.update_status(Job(metadata=meta, status=status))
+                answer = await self._client.update(JOBS, body, subresource="status", priority=priority)
         except NotFound:
             return job
         except (ApiError, ConnectionFailed) as error:
             if is_first:
+                self._first.refuse(job)
                 message = f"Failed to initialize job status, err: {error}"
                 self._events.warning(JOBS, job, names.JobReason.JOB_STATUS_ERROR, message)
             raise

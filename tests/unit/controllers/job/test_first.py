@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from contextlib import ExitStack
 
 import msgspec
@@ -202,21 +201,31 @@ async def test_an_action_on_a_job_without_a_status_begins_it() -> None:
     assert [found["status"] for found in written["conditions"]] == ["Pending", "Restarting"]
 
 
-@pytest.mark.parametrize("make", [World, Busy])
-async def test_a_first_status_that_is_refused_is_told_of_each_time(make: Callable[..., World]) -> None:
-    world = make(a_job(), QUEUE, with_group(a_job(), ""))
+async def test_without_its_first_status_nothing_is_made_for_a_job() -> None:
+    job = a_job()
+    world = World(job, QUEUE, with_group(job))
     world.fakes.log.fail(Forbidden(status(403, "Forbidden")), "update", JOBS, times=None)
-    await asyncio.sleep(0)
-    told = ("Warning", "j", "JobStatusError", "Failed to initialize job status, err: ")
-    for look in range(1, 4):
+    for _ in range(3):
         world.events.seen.clear()
-        if make is Busy and look == 1:
-            assert await world.look() == []
-            await asyncio.sleep(LONGEST + LOOK)
-            continue
+        before = len(world.fakes.writes)
         with pytest.raises(Forbidden):
             await world.look()
-        assert any(seen[:3] == told[:3] and seen[3].startswith(told[3]) for seen in world.events.seen)
+        assert [_short(write) for write in world.fakes.writes[before:]] == ["status Pending"]
+        [(kind, _, reason, message)] = world.events.seen
+        assert (kind, reason) == ("Warning", "JobStatusError")
+        assert message.startswith("Failed to initialize job status, err: ")
+
+
+async def test_one_that_waited_and_is_refused_comes_before_all_else_from_then_on() -> None:
+    world = Busy(a_job(), QUEUE, with_group(a_job(), ""))
+    assert await world.look() == []
+    world.fakes.log.fail(Forbidden(status(403, "Forbidden")), "update", JOBS, times=2)
+    await asyncio.sleep(LONGEST + LOOK)
+    for _ in range(2):
+        with pytest.raises(Forbidden):
+            await world.look()
+    assert [seen[2] for seen in world.events.seen] == ["JobStatusError", "JobStatusError"]
+    assert await world.look() == ["status Pending"]
 
 
 async def test_a_status_that_somebody_else_has_written_is_taken() -> None:

@@ -12,7 +12,7 @@ from controllers.job.plan import Plan, is_hopeless, plan
 from controllers.job.requests import SYNC, Request, Target
 from controllers.job.status import initial
 from controllers.job.world import MOST_PODS, World, places
-from generated.batch.v1alpha1 import DependsOn, Job, PartitionPolicySpec
+from generated.batch.v1alpha1 import DependsOn, Job, PartitionPolicySpec, TaskState
 from tests.unit.controllers.job.samples import NOW, a_group, a_job, a_pod, a_task, a_world, containers, with_counts
 
 
@@ -239,6 +239,18 @@ def test_a_resumed_job_keeps_what_failed_and_creates_the_rest() -> None:
     job = a_job(phase="Restarting", status={"retry_count": 1})
     made = act(a_world(job, a_pod("j-t-0", "Failed")))
     assert (created(made), made.status.failed) == (["j-t-1", "j-t-2"], 1)
+
+
+@pytest.mark.parametrize(("replicas", "group"), [(200_000, "Running"), (2, "Pending")])
+def test_a_completed_task_is_remembered_where_nothing_is_created(replicas: int, group: str) -> None:
+    states = {"a": TaskState(phase={"Succeeded": 2}), "b": TaskState(phase={"Running": 2})}
+    job = a_job(
+        a_task("a", 2), a_task("b", replicas), phase="Running", min_available=3,
+        status={"task_status_count": states, "succeeded": 2, "running": 2},
+    )  # fmt: skip
+    pods = [a_pod("j-a-1", "Succeeded", task="a"), *(a_pod(f"j-b-{index}", task="b") for index in range(2))]
+    made = act(a_world(job, *pods, group=a_group(group)))
+    assert made == Plan(job.status)
 
 
 def test_a_succeeded_pod_of_a_completed_task_is_not_run_again_when_it_is_deleted() -> None:

@@ -444,6 +444,23 @@ async def test_a_killed_job_loses_what_its_plugins_made_before_the_status_says_s
     assert world.fakes.writes[2].body["status"]["controlledResources"] == {"volume-pvc-x": "x"}
 
 
+async def test_what_a_job_noted_after_its_successor_came_is_forgotten() -> None:
+    job = a_job(phase="Pending")
+    world = World(job, QUEUE, with_group(job))
+    successor = msgspec.structs.replace(job, metadata=msgspec.structs.replace(job.metadata, uid="v"))
+    forgotten: list[str] = []
+    world.reader.recent.forget = forgotten.append  # type: ignore[assignment, method-assign]  # what is noted shows nowhere else
+    create = world.reconciler._parts.executor._create_pod
+
+    async def replaced_meanwhile(*arguments: Any) -> None:
+        world.jobs.put(successor)
+        await create(*arguments)
+
+    world.reconciler._parts.executor._create_pod = replaced_meanwhile  # type: ignore[assignment, method-assign]  # while it works
+    await world.look()
+    assert forgotten == ["u"]
+
+
 @pytest.mark.virtual_time
 async def test_in_a_rush_pods_are_created_and_their_count_is_written_when_it_is_over() -> None:
     job = a_job(phase="Pending")
