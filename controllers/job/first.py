@@ -3,7 +3,8 @@ First statuses that their jobs have here and not yet on the server.
 
 While a thousand jobs begin at once, the word that each of them waits is the least of what the API server has to take in.
 It waits as long as time and again writes for many jobs are on their way at once, which is so only where the server, or
-the rate that this process is allowed, can't keep up; after ten seconds it takes its turn all the same. All that is decided meanwhile takes the job as it has begun.
+the rate that this process is allowed, can't keep up; after ten seconds it takes its turn all the same. All that is
+decided meanwhile takes the job as it has begun.
 """
 
 from __future__ import annotations
@@ -76,22 +77,22 @@ class FirstStatuses:
 
     def holds(self, job: Job) -> bool:
         """Whether the job's first status is still to be written."""
-        found = self._entries.get(key_of(job))
-        return found is not None and found.uid == job.metadata.uid
+        return self._entry(job) is not None
 
     def refuse(self, job: Job) -> None:
         """The server refused it: nothing else is done for the job until it is written."""
-        if self.holds(job):
-            self._entries[key_of(job)].is_refused = True
+        if (found := self._entry(job)) is not None:
+            found.is_refused = True
 
     def is_refused(self, job: Job) -> bool:
         """Whether the job's first status was refused when it was written last."""
-        return self.holds(job) and self._entries[key_of(job)].is_refused
+        found = self._entry(job)
+        return found is not None and found.is_refused
 
     def of(self, job: Job) -> Job:
         """A job that has no status on the server, with what it has begun with here."""
-        found = self._entries.get(key_of(job))
-        return replace(job, status=found.status) if found is not None and found.uid == job.metadata.uid else job
+        found = self._entry(job)
+        return replace(job, status=found.status) if found is not None else job
 
     def puts_off(self, job: Job) -> bool:
         """Whether the first status of a job that has begun waits; the job is woken when it may be written."""
@@ -105,6 +106,11 @@ class FirstStatuses:
     def forget(self, key: Key) -> None:
         """The server has a status of the job, or the job is gone."""
         self._entries.pop(key, None)
+
+    def _entry(self, job: Job) -> _First | None:
+        """What is kept of this very job; one of its name before it has nothing to do with it."""
+        found = self._entries.get(key_of(job))
+        return found if found is not None and found.uid == job.metadata.uid else None
 
     def _is_busy(self, now: float) -> bool:
         return self._on_their_way >= MANY or now < self._busy_until

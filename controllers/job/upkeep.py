@@ -70,9 +70,8 @@ class PluginUpkeep:
 
     async def remove(self, job: Job, plugins: Iterable[JobPlugin]) -> None:
         """Delete what this job owns. Raises ApiError, ConnectionFailed."""
-        bare = replace(
-            job, spec=replace(job.spec, tasks=())
-        )  # names don't depend on pods, of which there may be any number
+        # names don't depend on pods, of which there may be any number
+        bare = replace(job, spec=replace(job.spec, tasks=()))
         for plugin in plugins:
             for wanted in plugin.objects(bare):
                 await self._delete(job, wanted)
